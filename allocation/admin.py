@@ -21,7 +21,7 @@ from allocation.limits_pages import (
     PROCESS_PAGES,
     SHARE_PAGES,
     LimitsPage,
-    answer_limits,
+    process_limits_form,
 )
 from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass, Share
 from allocation.wording import UnitWords
@@ -62,16 +62,16 @@ class LimitsAdmin(ReadOnlyAdmin):
             for page in self.pages
         ]
         own = [
-            path(f"<int:pk>/{page.name}/", view, name=self._name_of(page)) for page, view in views
+            path(f"<int:pk>/{page.name}/", view, name=self._url_name(page)) for page, view in views
         ]
         return [*own, *super().get_urls()]
 
-    def _name_of(self, page: LimitsPage[Any]) -> str:
+    def _url_name(self, page: LimitsPage[Any]) -> str:
         return f"allocation_{self.opts.model_name}_{page.name.replace('-', '_')}"
 
     def links(self, row: models.Model) -> str:
         pages = [
-            (reverse(f"admin:{self._name_of(page)}", args=[row.pk]), page.link)
+            (reverse(f"admin:{self._url_name(page)}", args=[row.pk]), page.link)
             for page in self.pages
         ]
         return format_html_join(" · ", '<a href="{}">{}</a>', pages)
@@ -81,7 +81,7 @@ class LimitsAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         row = get_object_or_404(self.model, pk=pk)
         sent = request.POST if request.method == "POST" else None
-        answer = answer_limits(page, row, sent, cast("User", request.user))
+        answer = process_limits_form(page, row, sent, cast("User", request.user))
         if answer.done:
             messages.success(request, answer.done)
             return redirect(f"admin:allocation_{self.opts.model_name}_changelist")
@@ -124,22 +124,22 @@ class PoolAdmin(LimitsAdmin):
 
     @admin.display(description="capacity")
     def capacity_by_class(self, pool: Pool) -> str:
-        return _by_class(pool, pool.capacity)
+        return _units_in_words(pool, pool.capacity)
 
     @admin.display(description="available")
     def available_by_class(self, pool: Pool) -> str:
-        return _by_class(pool, pool.available)
+        return _units_in_words(pool, pool.available)
 
     @admin.display(description="reserved for urgent starts")
     def reserved_by_class(self, pool: Pool) -> str:
-        return _by_class(pool, pool.reserved)
+        return _units_in_words(pool, pool.reserved)
 
     @admin.display(description="limits")
     def edit_limits(self, pool: Pool) -> str:
         return self.links(pool)
 
 
-def _by_class(pool: Pool, units: Sequence[int]) -> str:
+def _units_in_words(pool: Pool, units: Sequence[int]) -> str:
     """Units by class, each behind the name of the class: `worker 4, memory 3,013`."""
     named = [(UnitWords(one.key, one.unit), units[one.ordinal]) for one in pool.classes.all()]
     return ", ".join(f"{words.name} {count:,}" for words, count in named)

@@ -11,11 +11,11 @@ from django.db import connection
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
-from allocation.checks import missing_from
+from allocation.checks import pools_with_missing_units
 from allocation.models import Event, EventKind, Pool, Process
 from allocation.rules.banker import State
-from allocation.rules.remedies import claims_too_high, missing_units, stuck_processes
-from allocation.wording import UnitWords, first_few, joined_in_words
+from allocation.rules.remedies import excess_claims, missing_units, stuck_processes
+from allocation.wording import UnitWords, first_few_in_words, joined_in_words
 
 AUDIT = (
     "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ "
@@ -60,7 +60,7 @@ def alarms() -> list[Alarm]:
     if not is_one:
         return []
     flagged = Pool.objects.filter(is_safe=False).order_by("name").prefetch_related("classes")
-    missing = groupby(missing_from(), key=lambda row: (row.pool, row.name))
+    missing = groupby(pools_with_missing_units(), key=lambda row: (row.pool, row.name))
     return [
         *(
             Alarm(*pool, "missing", tuple(row.sentence for row in rows), (AUDIT,))
@@ -84,7 +84,7 @@ def _unsafe_alarm(pool: Pool) -> Alarm:
         .first()
     )
     measures = [UnitWords(one.key, one.unit) for one in pool.classes.all()]
-    stuck_ones = first_few([holders[i].label for i in stuck_processes(state)])
+    stuck_ones = first_few_in_words([holders[i].label for i in stuck_processes(state)])
     could = f"; {stuck_ones} could wait for each other forever" if stuck_ones else ""
     return Alarm(
         pool=pool.pk,
@@ -109,18 +109,18 @@ def _remedies_in_words(
         if units
     ]
     lower = []
-    for i, less in claims_too_high(state).items():
+    for i, less in excess_claims(state).items():
         claims = [
             m.amount(state.maximum[i][j] - units)
-            for j, (m, units) in _classes_with_less(measures, less)
+            for j, (m, units) in _classes_to_lower(measures, less)
         ]
         lower.append(f"the claim of {labels[i]} lowered to {joined_in_words(claims)}")
     remedies = [f"with {joined_in_words(missing)}"] if missing else []
-    remedies += [f"with {first_few(lower)}"] if lower else []
+    remedies += [f"with {first_few_in_words(lower)}"] if lower else []
     return (*remedies, "once enough is released") if remedies else ()
 
 
-def _classes_with_less(
+def _classes_to_lower(
     measures: list[UnitWords], less: tuple[int, ...]
 ) -> list[tuple[int, tuple[UnitWords, int]]]:
     """The classes of which a claim must fall: the place, the measure and the units of each."""

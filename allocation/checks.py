@@ -21,7 +21,7 @@ class MissingUnits(NamedTuple):
     sentence: str
 
 
-def missing_from() -> list[MissingUnits]:
+def pools_with_missing_units() -> list[MissingUnits]:
     """Each such class, pool by pool.
 
     Reads as few columns as possible, since it also runs before migrations, on tables older than the
@@ -42,9 +42,9 @@ def missing_from() -> list[MissingUnits]:
     ]
 
 
-def missing_units() -> list[str]:
+def missing_unit_sentences() -> list[str]:
     """A sentence for each such class."""
-    return [row.sentence for row in missing_from()]
+    return [row.sentence for row in pools_with_missing_units()]
 
 
 @register(Tags.database)
@@ -54,16 +54,18 @@ def conservation_check(
     """Check that each unit of each pool is either available or held, and that each held unit was
     granted.
     """
-    if not databases or not _is_there():
+    if not databases or not _has_tables():
         return []
     hint = (
         "`manage.py audit_allocation` names the first event that cannot be, or the rows that "
         "differ from the ledger."
     )
-    return [Error(sentence, hint=hint, id="allocation.E001") for sentence in missing_units()]
+    return [
+        Error(sentence, hint=hint, id="allocation.E001") for sentence in missing_unit_sentences()
+    ]
 
 
-def _is_there() -> bool:
+def _has_tables() -> bool:
     """Whether the tables exist. Before the first migration nothing can be checked."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('conservation') IS NOT NULL")

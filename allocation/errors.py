@@ -13,12 +13,12 @@ class AllocationError(Exception):
 
     def __init__(self, **facts: object) -> None:
         self.facts = facts
-        super().__init__(self._message_with(facts))
+        super().__init__(self._message_with_facts(facts))
 
     @property
-    def at_its_field(self) -> str:
+    def field_message(self) -> str:
         """The message for a place that already names the resource."""
-        return self._message_with(
+        return self._message_with_facts(
             {name: fact for name, fact in self.facts.items() if name != "resource"}
         )
 
@@ -27,7 +27,7 @@ class AllocationError(Exception):
         """The message without the facts."""
         return " ".join((self.__doc__ or "").split())
 
-    def _message_with(self, facts: Mapping[str, object]) -> str:
+    def _message_with_facts(self, facts: Mapping[str, object]) -> str:
         message = self.message
         tail = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
         return f"{message} ({tail})" if tail else message

@@ -33,7 +33,7 @@ class AnyUnit(models.Func):
     output_field = models.BooleanField()
 
 
-def run_of(process: str = "") -> Coalesce:
+def run_reference(process: str = "") -> Coalesce:
     """The first two parts of a process's reference, which the run's processes share; its id if it
     has none.
 

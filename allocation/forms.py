@@ -85,8 +85,8 @@ class LimitsForm(forms.Form):
         return [
             (
                 self.names.get(name) or str(self[name].label).lower(),
-                _in_words(old, _measure_of(self.fields[name])),
-                _in_words(new, _measure_of(self.fields[name])),
+                _fact_in_words(old, _measure_of_field(self.fields[name])),
+                _fact_in_words(new, _measure_of_field(self.fields[name])),
             )
             for name, (old, new) in self.changes().items()
         ]
@@ -97,12 +97,12 @@ class LimitsForm(forms.Form):
     def refuse(self, error: AllocationError) -> None:
         """Show an error at the field of its resource, or above all fields if it has no resource."""
         resource = error.facts.get("resource")
-        measures = filter(None, map(_measure_of, self.fields.values()))
+        measures = filter(None, map(_measure_of_field, self.fields.values()))
         measure = next((one for one in measures if one.key == resource), None)
         field = resource if isinstance(resource, str) and resource in self.fields else None
         known = (resource, self.cleaned_data.get(field)) if field else ()
         told = [
-            f"{name.replace('_', ' ')}: {_in_words(fact, measure)}"
+            f"{name.replace('_', ' ')}: {_fact_in_words(fact, measure)}"
             for name, fact in error.facts.items()
             if fact not in known
         ]
@@ -130,11 +130,11 @@ class LimitsForm(forms.Form):
         """Request the change from the pool. Raises AllocationError if the pool refuses."""
 
 
-def _measure_of(field: forms.Field) -> UnitWords | None:
+def _measure_of_field(field: forms.Field) -> UnitWords | None:
     return field.unit_words if isinstance(field, UnitsField) else None
 
 
-def _in_words(fact: object, measure: UnitWords | None) -> str:
+def _fact_in_words(fact: object, measure: UnitWords | None) -> str:
     """A number of units, a name, or None for no limit, in words."""
     if isinstance(fact, int):
         return measure.number(fact) if measure else f"{fact:,}"
@@ -245,8 +245,8 @@ class ShareForm(LimitsForm):
     def limits(self) -> ShareLimits:
         new = {name: to for name, (_, to) in self.changes().items()}
         return ShareLimits(
-            {key: units or 0 for key, units in _numbers_with(new, self.RESERVE).items()},
-            _numbers_with(new, self.LIMIT),
+            {key: units or 0 for key, units in _numbers_by_prefix(new, self.RESERVE).items()},
+            _numbers_by_prefix(new, self.LIMIT),
         )
 
     def preview(self) -> LimitsPreview:
@@ -256,7 +256,7 @@ class ShareForm(LimitsForm):
         change_share(share=self.share.pk, limits=self.limits())
 
 
-def _numbers_with(new: dict[str, int | None], prefix: str) -> dict[str, int | None]:
+def _numbers_by_prefix(new: dict[str, int | None], prefix: str) -> dict[str, int | None]:
     return {name.removeprefix(prefix): n for name, n in new.items() if name.startswith(prefix)}
 
 
@@ -348,7 +348,7 @@ class NewClassForm(LimitsForm):
         ]
 
     def preview(self) -> LimitsPreview:
-        return LimitsPreview(ClassKeyTaken()) if self._is_taken() else LimitsPreview()
+        return LimitsPreview(ClassKeyTaken()) if self._is_key_taken() else LimitsPreview()
 
     def make_change(self, override: Override | None) -> None:
         add_resource_class(
@@ -361,7 +361,7 @@ class NewClassForm(LimitsForm):
             ),
         )
 
-    def _is_taken(self) -> bool:
+    def _is_key_taken(self) -> bool:
         return self.pool.classes.filter(key=self.cleaned_data["key"]).exists()
 
 

@@ -81,7 +81,7 @@ class LimitsAnswer:
     is_unchanged: bool = False
 
 
-def answer_limits(
+def process_limits_form(
     page: LimitsPage[Row], row: Row, sent: QueryDict | None, by: User
 ) -> LimitsAnswer:
     """Read the form. Make the change if it is confirmed or overridden; otherwise show its effect.
@@ -91,7 +91,7 @@ def answer_limits(
     form = page.form(row, sent)
     if sent is None or not form.is_valid():
         return LimitsAnswer(form)
-    if _is_made(page, row, form, sent, by):
+    if _has_made_change(page, row, form, sent, by):
         return LimitsAnswer(form, done=f"{page.title} of {row} is {page.done.rpartition(' ')[2]}.")
     preview = form.preview() if form.is_valid() and form.changes() else None
     if preview and preview.error:
@@ -99,7 +99,9 @@ def answer_limits(
     return LimitsAnswer(form, preview, is_unchanged=preview is None and not form.errors)
 
 
-def _is_made(page: LimitsPage[Row], row: Row, form: LimitsForm, sent: QueryDict, by: User) -> bool:
+def _has_made_change(
+    page: LimitsPage[Row], row: Row, form: LimitsForm, sent: QueryDict, by: User
+) -> bool:
     if not {"confirm", "override"} & set(sent):
         return False
     reason = form.cleaned_data["override_reason"] if "override" in sent else None

@@ -25,8 +25,8 @@ class BankCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         with repeatable_read():
             pools = list(Pool.objects.order_by("pk"))
-            yield from _units()
-            yield from _waits(pools)
+            yield from _unit_metrics()
+            yield from _wait_metrics(pools)
             yield from _ledger_metrics(pools)
             safe = GaugeMetricFamily(
                 "crawlsite_pool_is_safe",
@@ -38,7 +38,7 @@ class BankCollector(Collector):
             yield safe
 
 
-def _units() -> Iterator[Metric]:
+def _unit_metrics() -> Iterator[Metric]:
     labels = ["pool", "resource"]
     capacity = GaugeMetricFamily(
         "crawlsite_pool_capacity_units", "Units that exist.", labels=labels
@@ -56,7 +56,7 @@ def _units() -> Iterator[Metric]:
     yield from (capacity, available, error)
 
 
-def _waits(pools: list[Pool]) -> Iterator[Metric]:
+def _wait_metrics(pools: list[Pool]) -> Iterator[Metric]:
     waiting = GaugeMetricFamily(
         "crawlsite_pool_waiting_requests", "Requests that wait.", labels=["pool"]
     )
@@ -92,14 +92,14 @@ def _ledger_metrics(pools: list[Pool]) -> Iterator[Metric]:
         labels=["pool"],
     )
     for pool in pools:
-        counts = _counts(pool)
+        counts = _event_counts(pool)
         for kind, count in sorted(counts.items()):
             events.add_metric([pool.name, kind], count)
         decisions.add_metric([pool.name], sum(counts[kind] for kind in DECISIONS))
     yield from (events, decisions)
 
 
-def _counts(pool: Pool) -> Counter[str]:
+def _event_counts(pool: Pool) -> Counter[str]:
     """The number of events by kind: those of the latest checkpoint, and of later events.
 
     Reading the whole ledger would be too much for a scrape.

@@ -19,7 +19,7 @@ def state_of(pool: Pool, processes: Sequence[ProcessRow]) -> State:
     )
 
 
-def deadlocked(
+def deadlocked_processes(
     pool: Pool, holders: Sequence[ProcessRow], requests: Iterable[Request]
 ) -> tuple[ProcessRow, ...]:
     """The holders that no release can serve, if each finishes once it has what it requests now: the

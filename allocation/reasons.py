@@ -17,11 +17,11 @@ from allocation.rules.fairness import (
     QueuedRequest,
     QueueVerdict,
     TurnRules,
-    kept_back,
+    units_kept_back,
 )
-from allocation.rules.shares import ShareUse, classes_beyond
+from allocation.rules.shares import ShareUse, exceeded_classes
 from allocation.wait_ends import HoldingParty, capacity_of_classes, sufficient_holders
-from allocation.wording import UnitWords, clock_text, first_few, joined_in_words
+from allocation.wording import UnitWords, clock_text, first_few_in_words, joined_in_words
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ class Explanation:
         is_about_holders = isinstance(self.verdict, BankVerdict) and not self.is_beyond_pool
         if self.verdict is BankVerdict.GRANT or not is_about_holders:
             return self.why
-        holders = first_few(
-            [_first_blocker_in_words(blockers) for blockers in _by_holder(self.blockers)]
+        holders = first_few_in_words(
+            [_first_blocker_in_words(blockers) for blockers in _blockers_by_holder(self.blockers)]
         )
         return (
             f"{self.why} Held by {holders}."
@@ -121,9 +121,9 @@ def explain(
 ) -> Explanation:
     """Explain `verdict`, which is the answer to `request` by `process` (a row of `state`)."""
     if verdict is BankVerdict.WAIT_UNAVAILABLE:
-        return _unavailable(state, parties, process, request)
+        return _explain_unavailable(state, parties, process, request)
     if verdict is BankVerdict.WAIT_UNSAFE:
-        return _unsafe(state, parties, process, request)
+        return _explain_unsafe(state, parties, process, request)
     return Explanation(
         BankVerdict.GRANT,
         "The request can be granted now.",
@@ -145,7 +145,7 @@ class OwnShare:
     own: int | None
 
 
-def explain_queue(
+def explain_turns(
     verdict: QueueVerdict,
     rules: TurnRules,
     asker: QueuedRequest,
@@ -158,7 +158,7 @@ def explain_queue(
     ahead: the process whose turn it is.
     """
     if verdict is QueueVerdict.WAIT_SHARE and shares.own is not None:
-        return _beyond_limit(asker, measures, shares.use, shares.own)
+        return _explain_share_limit(asker, measures, shares.use, shares.own)
     if verdict is QueueVerdict.WAIT_TURN and ahead is not None:
         times = "once" if ahead.passed == 1 else f"{ahead.passed:,} times"
         return Explanation(
@@ -172,12 +172,14 @@ def explain_queue(
     kept = joined_in_words(
         [
             measure.amount(units)
-            for measure, units in zip(measures, kept_back(rules, asker), strict=True)
+            for measure, units in zip(measures, units_kept_back(rules, asker), strict=True)
             if units
         ]
     )
     for_urgent = ["urgent work"] if any(rules.reserved) and asker.priority < URGENT else []
-    whom = first_few([*for_urgent, *shares.use.reserving(shares.own)]) or "urgent work"
+    whom = (
+        first_few_in_words([*for_urgent, *shares.use.reserving_shares(shares.own)]) or "urgent work"
+    )
     return Explanation(
         verdict,
         f"Enough is free, but the last {kept} are reserved for {whom}.",
@@ -186,17 +188,17 @@ def explain_queue(
     )
 
 
-def _beyond_limit(
+def _explain_share_limit(
     asker: QueuedRequest, measures: Sequence[UnitWords], use: ShareUse, own: int
 ) -> Explanation:
     terms, claimed = use.terms[own], use.claimed(own)
-    short = classes_beyond(plus(claimed, asker.claim), terms.limits)
+    short = exceeded_classes(plus(claimed, asker.claim), terms.limits)
     parts = [
         f"{measures[j].amount(terms.limits[j])} ({measures[j].number(claimed[j])} claimed, "
         f"{measures[j].number(asker.claim[j])} more requested)"
         for j in short
     ]
-    holders = first_few(use.holders(own), last="or") or "none of them holds units"
+    holders = first_few_in_words(use.holders(own), last="or") or "none of them holds units"
     return Explanation(
         QueueVerdict.WAIT_SHARE,
         f"Enough is free, but the limit of {terms.name} is {joined_in_words(parts)}.",
@@ -208,7 +210,7 @@ def _beyond_limit(
     )
 
 
-def excess(keys: Sequence[str], request: Vector, need: Vector) -> str:
+def excess_sentence(keys: Sequence[str], request: Vector, need: Vector) -> str:
     """The classes in which the request exceeds Need: `memory: 5 asked, at most 3`."""
     return "; ".join(
         f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}"
@@ -217,18 +219,23 @@ def excess(keys: Sequence[str], request: Vector, need: Vector) -> str:
     )
 
 
-def _unavailable(state: State, parties: Parties, process: int, request: Vector) -> Explanation:
+def _explain_unavailable(
+    state: State, parties: Parties, process: int, request: Vector
+) -> Explanation:
     short = {
         j: r - s for j, (r, s) in enumerate(zip(request, state.available, strict=True)) if r > s
     }
     others = _other_holders(parties, process)
     units = capacity_of_classes(state, others)
     if any(request[j] > units[j] for j in short):
-        return _beyond_pool(BankVerdict.WAIT_UNAVAILABLE, "Needs", request, units, parties.measures)
+        return _explain_beyond_pool(
+            BankVerdict.WAIT_UNAVAILABLE, "Needs", request, units, parties.measures
+        )
     holders = [party for i, party in enumerate(parties.rows) if i != process]
     blockers = _blockers([*holders, *parties.kept], parties.measures, short)
     parts = [
-        _beside_free(parties.measures[j], request[j], state.available[j], units[j]) for j in short
+        _amount_beside_free(parties.measures[j], request[j], state.available[j], units[j])
+        for j in short
     ]
     missing = joined_in_words([parties.measures[j].amount(lack) for j, lack in short.items()])
     return Explanation(
@@ -243,7 +250,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
     )
 
 
-def _beside_free(measure: UnitWords, wanted: int, free: int, units: int) -> str:
+def _amount_beside_free(measure: UnitWords, wanted: int, free: int, units: int) -> str:
     """`1 worker (0 of 2 free)`. If both amounts would have the same words after rounding, the
     shortage is stated.
     """
@@ -261,7 +268,7 @@ def _other_holders(parties: Parties, process: int) -> list[HoldingParty]:
     return rows + [HoldingParty(party.label, party.allocation, None) for party in parties.kept]
 
 
-def _beyond_pool(
+def _explain_beyond_pool(
     verdict: BankVerdict, who: str, wanted: Vector, units: Vector, measures: Sequence[UnitWords]
 ) -> Explanation:
     """The explanation for a process, `who`, that wants more than the capacity, counting the units
@@ -283,7 +290,7 @@ def _beyond_pool(
     )
 
 
-def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Explanation:
+def _explain_unsafe(state: State, parties: Parties, process: int, request: Vector) -> Explanation:
     """The processes that finish in the state that the grant would make, and those that would be
     stuck, with the classes that they lack.
     """
@@ -299,7 +306,7 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
     for row in (first, *stuck):
         if not fits(state.maximum[row], units):
             who = f"{parties.rows[row].label} claims"
-            return _beyond_pool(
+            return _explain_beyond_pool(
                 BankVerdict.WAIT_UNSAFE, who, state.maximum[row], units, parties.measures
             )
     short = {
@@ -315,7 +322,7 @@ def _unsafe(state: State, parties: Parties, process: int, request: Vector) -> Ex
     ]
     rivals = [parties.rows[i].label for i in stuck if i != process]
     harm = (
-        f"{first_few([*rivals, 'this process'])} could block each other forever"
+        f"{first_few_in_words([*rivals, 'this process'])} could block each other forever"
         if rivals
         else "it could wait for as long as they are reserved"
     )
@@ -382,7 +389,7 @@ def _blockers(
     return tuple(blocker for _, _, blocker in sorted(found, key=lambda entry: entry[:2]))
 
 
-def _by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
+def _blockers_by_holder(blockers: Iterable[Blocker]) -> list[list[Blocker]]:
     """The classes of each holder together, the holders in the order of their first class."""
     found: dict[int, list[Blocker]] = {}
     for blocker in blockers:

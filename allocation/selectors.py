@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Count, Min, Q
 
 from allocation.errors import UnknownPool
-from allocation.fields import run_of
+from allocation.fields import run_reference
 from allocation.isolation import repeatable_read
 from allocation.models import (
     Pool,
@@ -22,7 +22,7 @@ from allocation.models import (
     ResourceClass,
     Share,
 )
-from allocation.pool_state import deadlocked, state_of
+from allocation.pool_state import deadlocked_processes, state_of
 from allocation.rules import banker
 from allocation.rules.estimate import WAITERS_AT_MOST
 from allocation.rules.shares import Member, ShareTerms, ShareUse
@@ -37,7 +37,7 @@ from allocation.snapshot import (
     WaitRow,
 )
 from allocation.values import RequestOutcome
-from allocation.wait_rows import FirstByShare, WaitReasons, usual_shifts, wait_rows
+from allocation.wait_rows import FirstByShare, WaitReasons, usual_shift_seconds, wait_rows
 from allocation.wording import UnitWords
 from serving.ids import ids_as_parameter
 
@@ -78,20 +78,22 @@ class _PoolRows:
     def waits(
         self, held_off: Sequence[ProcessRow], wanted: Collection[int] | None = None
     ) -> tuple[WaitRow, ...]:
-        first = self._firsts(held_off)
+        first = self._first_by_share(held_off)
         return wait_rows(
             self.pool, self.classes, self.processes, self.requests, self.usual, first, wanted
         )
 
     def reasons(self, held_off: Sequence[ProcessRow], wanted: Collection[int]) -> dict[int, str]:
-        reasons = WaitReasons(self.pool, self.classes, self.processes, self._firsts(held_off))
+        reasons = WaitReasons(
+            self.pool, self.classes, self.processes, self._first_by_share(held_off)
+        )
         return {
             request.process_id: reasons.explain(request).reason
             for request in self.requests
             if request.process_id in wanted
         }
 
-    def _firsts(self, held_off: Sequence[ProcessRow]) -> FirstByShare:
+    def _first_by_share(self, held_off: Sequence[ProcessRow]) -> FirstByShare:
         far = {process.id for process in held_off}
         near = [request for request in self.requests if request.process_id not in far]
         return FirstByShare(near, self.share_use)
@@ -140,7 +142,7 @@ def bank_view(pool_id: int) -> BankView:
     ]
     order = banker.finishable_processes(state_of(pool, holders))
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
-    idle, held_off = _split_idle(books)
+    idle, held_off = _split_off_idle(books)
     return BankView(
         id=pool.pk,
         name=pool.name,
@@ -151,7 +153,7 @@ def bank_view(pool_id: int) -> BankView:
         is_safe=not stuck,
         safe_sequence=None if stuck else _safe_steps(pool, [*(holders[i] for i in order), *idle]),
         stuck=stuck,
-        deadlocked=deadlocked(pool, holders, books.requests) if stuck else (),
+        deadlocked=deadlocked_processes(pool, holders, books.requests) if stuck else (),
         waiting=books.waits(held_off),
         reserved=books.reserved,
         held_off=tuple(held_off),
@@ -173,7 +175,7 @@ def _read_pool(
             raise UnknownPool(pool=pool_id)
         classes = list(pool.classes.all())
         active = pool.processes.filter(state=ProcessState.ACTIVE)
-        requests = _in_turn(pool_id, wanted)
+        requests = _requests_in_turn(pool_id, wanted)
         if wanted is not None:
             askers = [request.process_id for request in requests]
             active = active.filter(Q(holding=True) | Q(pk__in=ids_as_parameter(askers)))
@@ -184,11 +186,11 @@ def _read_pool(
             request.process = by_id[request.process_id]
         processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
         shares = list(pool.shares.all())
-        usual = usual_shifts(processes, requests) if estimates else {}
+        usual = usual_shift_seconds(processes, requests) if estimates else {}
         return _PoolRows(pool, classes, processes, requests, usual, shares)
 
 
-def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
+def _requests_in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
     """The waiting requests, each with its `place`. With `wanted`, only the first ones and those of
     these processes.
 
@@ -202,7 +204,7 @@ def _in_turn(pool: int, wanted: Collection[int] | None) -> list[Request]:
     return [*Request.objects.raw(SOME_IN_TURN, {"pool": pool, "wanted": list(wanted)})]
 
 
-def _split_idle(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
+def _split_off_idle(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
     """Separate the processes that hold nothing into those that can always finish last, and those
     that claim more than reservations leave.
     """
@@ -217,7 +219,7 @@ def _split_idle(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
     ]
 
 
-def waiting_in_turn(process_ids: Iterable[int]) -> list[int]:
+def processes_in_turn(process_ids: Iterable[int]) -> list[int]:
     """The processes among these that wait, in the order of turns of each pool. The reasons are left
     out, since they take longer.
     """
@@ -232,8 +234,10 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     are left out.
     """
     wanted = set(process_ids)
-    books = [_read_pool(pool, processes) for pool, processes in _asking(wanted).items()]
-    return {wait.process: wait for one in books for wait in one.waits(_split_idle(one)[1], wanted)}
+    books = [_read_pool(pool, processes) for pool, processes in _waiting_by_pool(wanted).items()]
+    return {
+        wait.process: wait for one in books for wait in one.waits(_split_off_idle(one)[1], wanted)
+    }
 
 
 def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
@@ -241,13 +245,13 @@ def reasons_of(process_ids: Iterable[int]) -> dict[int, str]:
     take longer.
     """
     reasons: dict[int, str] = {}
-    for pool, processes in _asking(set(process_ids)).items():
+    for pool, processes in _waiting_by_pool(set(process_ids)).items():
         books = _read_pool(pool, processes, estimates=False)
-        reasons |= books.reasons(_split_idle(books)[1], processes)
+        reasons |= books.reasons(_split_off_idle(books)[1], processes)
     return reasons
 
 
-def _asking(wanted: Collection[int]) -> dict[int, set[int]]:
+def _waiting_by_pool(wanted: Collection[int]) -> dict[int, set[int]]:
     """The waiting ones among these processes, by pool."""
     waiting = Request.objects.filter(
         process__in=ids_as_parameter(wanted), state=RequestState.WAITING
@@ -366,11 +370,11 @@ def pool_cards() -> list[PoolCard]:
         .annotate(Count("pk"))
     )
     holding = Process.objects.filter(state=ProcessState.ACTIVE, holding=True)
-    wholly = ~Q(run__in=holding.values(run=run_of()))
+    wholly = ~Q(run__in=holding.values(run=run_reference()))
     waiting = {
         row["pool"]: (row["requests"], row["runs"])
         for row in Request.objects.filter(state=RequestState.WAITING)
-        .annotate(run=run_of("process__"))
+        .annotate(run=run_reference("process__"))
         .order_by()
         .values("pool")
         .annotate(requests=Count("pk"), runs=Count("run", distinct=True, filter=wholly))

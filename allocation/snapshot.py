@@ -205,11 +205,11 @@ class BankView:
         holds units.
         """
         asking = {wait.process for wait in self.waiting}
-        waits = {_run_of(one) for one in self.processes if one.id in asking}
-        return len(waits - {_run_of(one) for one in self.processes if any(one.allocation)})
+        waits = {_run_name(one) for one in self.processes if one.id in asking}
+        return len(waits - {_run_name(one) for one in self.processes if any(one.allocation)})
 
 
-def _run_of(process: ProcessRow) -> str:
+def _run_name(process: ProcessRow) -> str:
     """The first two parts of its reference, which all processes of a run share."""
     return "/".join(process.run_ref.split("/")[:2]) or str(process.id)
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from allocation.errors import AllocationError
 from allocation.models import OutboxKind, Request, RequestKind, RequestState
 from allocation.rules.banker import BankVerdict
-from allocation.rules.fairness import AnyVerdict, verdict_of
+from allocation.rules.fairness import AnyVerdict, read_verdict
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RequestOutcome:
         return self.state == RequestState.GRANTED
 
     @classmethod
-    def granted_by(cls, request_id: UUID, grant_id: int, epoch: int) -> RequestOutcome:
+    def from_grant(cls, request_id: UUID, grant_id: int, epoch: int) -> RequestOutcome:
         return cls(request_id, RequestState.GRANTED, BankVerdict.GRANT, grant_id, epoch, "")
 
     @classmethod
@@ -50,7 +50,7 @@ class RequestOutcome:
         return cls(
             request_id=request.pk,
             state=RequestState(request.state),
-            verdict=verdict_of(request.verdict),
+            verdict=read_verdict(request.verdict),
             grant_id=request.grant.pk if granted else None,
             epoch=request.epoch if granted or request.kind != RequestKind.START else None,
             reason=request.reason,
@@ -143,7 +143,7 @@ class LimitsPreview:
     @property
     def refused(self) -> str:
         """The sentence with which the change would be refused; empty if it would not be."""
-        return self.error.at_its_field if self.error else ""
+        return self.error.field_message if self.error else ""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector, fits, plus
 from allocation.rules.remedies import ALONE, cheapest_release
-from allocation.wording import NAMES_AT_MOST, first_few, joined_in_words
+from allocation.wording import NAMES_AT_MOST, first_few_in_words, joined_in_words
 
 
 @dataclass(frozen=True)
@@ -46,24 +46,24 @@ def sufficient_holders(
     cost = {i: -float(sum(one.allocation[j] for j in short)) for i, one in enumerate(holders)}
     ordered = sorted(cost, key=lambda i: (cost[i], i))
 
-    def ends_wait(gone: frozenset[int]) -> bool:
-        return _is_granted_without([holders[i] for i in gone], state, process, request)
+    def is_wait_over_after(gone: frozenset[int]) -> bool:
+        return _is_granted_after_release([holders[i] for i in gone], state, process, request)
 
-    alone = [holders[i].label for i in ordered[:ALONE] if ends_wait(frozenset([i]))]
+    alone = [holders[i].label for i in ordered[:ALONE] if is_wait_over_after(frozenset([i]))]
     if alone:
         is_more = len(alone) > NAMES_AT_MOST or len(ordered) > ALONE
         return f" by {joined_in_words([*alone[:NAMES_AT_MOST], *['others'] * is_more], last='or')}"
-    chosen = cheapest_release(cost, ends_wait)
+    chosen = cheapest_release(cost, is_wait_over_after)
     if not chosen:
         return ""
     everyone = frozenset(ordered)
-    is_only_way = not any(ends_wait(everyone - {i}) for i in chosen)
+    is_only_way = not any(is_wait_over_after(everyone - {i}) for i in chosen)
     example = "" if is_only_way else ", for example"
-    names = first_few([holders[i].label for i in sorted(chosen, key=ordered.index)])
+    names = first_few_in_words([holders[i].label for i in sorted(chosen, key=ordered.index)])
     return f"{example} by {names} together"
 
 
-def _is_granted_without(
+def _is_granted_after_release(
     gone: Sequence[HoldingParty], state: State, process: int, request: Vector
 ) -> bool:
     """Whether the request could be granted if the processes in `gone` had given back everything and
@@ -76,7 +76,7 @@ def _is_granted_without(
         return False
     rows = {holder.row for holder in gone}
     left = [i for i in range(len(state.maximum)) if i not in rows]
-    after = State.of_checked(
+    after = State.from_checked(
         available,
         tuple(state.maximum[i] for i in left),
         tuple(state.allocation[i] for i in left),

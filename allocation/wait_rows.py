@@ -20,7 +20,7 @@ from allocation.reasons import (
     Parties,
     Party,
     explain,
-    explain_queue,
+    explain_turns,
 )
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
@@ -31,9 +31,9 @@ from allocation.rules.estimate import (
     HoldingTerm,
     WaitingRequest,
     estimate_starts,
-    is_served_without,
+    is_served_after_release,
 )
-from allocation.rules.fairness import QueuedRequest, TurnRules, kept_back, turn_refusal
+from allocation.rules.fairness import QueuedRequest, TurnRules, turn_refusal, units_kept_back
 from allocation.rules.remedies import cheapest_release
 from allocation.rules.shares import ShareUse
 from allocation.snapshot import HolderRelease, ProcessRow, WaitRow
@@ -55,7 +55,9 @@ SELECT asked.id, avg(extract(epoch FROM latest.released_at - latest.granted_at))
 """
 
 
-def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -> dict[int, float]:
+def usual_shift_seconds(
+    processes: Sequence[ProcessRow], requests: Sequence[Request]
+) -> dict[int, float]:
     """The usual seconds of a shift for each process that holds units or waits, if it has finished a
     shift.
     """
@@ -134,8 +136,8 @@ class WaitReasons:
         holders = [one for one in processes if any(one.allocation) and one.kept_until is None]
         self._rows = {process.id: row for row, process in enumerate(holders)}
         measures = tuple(UnitWords(one.key, one.unit) for one in classes)
-        reserved = _parties(process for process in processes if process.kept_until)
-        self._parties = Parties(_parties(holders), measures, reserved)
+        reserved = _parties_of_rows(process for process in processes if process.kept_until)
+        self._parties = Parties(_parties_of_rows(holders), measures, reserved)
         self._state = State(
             tuple(pool.available),
             tuple(one.maximum for one in holders),
@@ -147,11 +149,11 @@ class WaitReasons:
         state, parties, row = self._state, self._parties, self._rows.get(asker.id)
         if row is None:
             row = len(parties.rows)
-            state = banker.with_process(state, asker.maximum, asker.allocation)
-            parties = replace(parties, rows=parties.rows + _parties([asker]))
-        verdict = _verdict(self._pool, state, row, amounts)
+            state = banker.state_with_process(state, asker.maximum, asker.allocation)
+            parties = replace(parties, rows=parties.rows + _parties_of_rows([asker]))
+        verdict = _bank_verdict(self._pool, state, row, amounts)
         queued = (
-            _queued(self._pool, parties.measures, request, self._first)
+            _explain_turns(self._pool, parties.measures, request, self._first)
             if verdict is BankVerdict.GRANT
             else None
         )
@@ -189,13 +191,13 @@ def _wait_row(
     )
 
 
-def _queued(
+def _explain_turns(
     pool: Pool, measures: Sequence[UnitWords], request: Request, turns: FirstByShare
 ) -> Explanation | None:
     """The reason why the rules of turns keep back a request whose units are free and whose grant
     would be safe; None if they do not.
     """
-    asker, rules = _asker(request, turns.use), _rules(pool)
+    asker, rules = _queued_request(request, turns.use), _turn_rules(pool)
     own, first = request.process.share_id, turns.for_share(request.process.share_id)
     is_behind = first is not None and (first.turn, first.seq) < (request.turn, request.seq)
     ahead = (
@@ -208,10 +210,10 @@ def _queued(
     )
     if refused is None:
         return None
-    return explain_queue(refused, rules, asker, measures, ahead, OwnShare(turns.use, own))
+    return explain_turns(refused, rules, asker, measures, ahead, OwnShare(turns.use, own))
 
 
-def _asker(request: Request, use: ShareUse) -> QueuedRequest:
+def _queued_request(request: Request, use: ShareUse) -> QueuedRequest:
     process = request.process
     return QueuedRequest.of(
         tuple(request.amounts),
@@ -223,17 +225,17 @@ def _asker(request: Request, use: ShareUse) -> QueuedRequest:
     )
 
 
-def _rules(pool: Pool) -> TurnRules:
+def _turn_rules(pool: Pool) -> TurnRules:
     return TurnRules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
 
 
-def _parties(processes: Iterable[ProcessRow]) -> tuple[Party, ...]:
+def _parties_of_rows(processes: Iterable[ProcessRow]) -> tuple[Party, ...]:
     return tuple(
         Party(one.id, one.label, one.allocation, one.since, one.kept_until) for one in processes
     )
 
 
-def _verdict(pool: Pool, state: State, process: int, amounts: Vector) -> BankVerdict:
+def _bank_verdict(pool: Pool, state: State, process: int, amounts: Vector) -> BankVerdict:
     if pool.policy == Policy.NAIVE and banker.fits(amounts, state.available):
         return BankVerdict.GRANT
     return banker.decide(state, process, amounts, state_is_safe=pool.is_safe)
@@ -257,12 +259,12 @@ class _PoolLine:
                 one.label,
                 one.maximum,
                 one.allocation,
-                _term(one, usual.get(one.id), now),
+                _holding_term(one, usual.get(one.id), now),
                 share=one.share,
             )
             for one in self.holders.values()
         ]
-        self.waiters = [_waiter(pool, request, usual, turns.use) for request in requests]
+        self.waiters = [_waiting_request(pool, request, usual, turns.use) for request in requests]
         is_passed = first is not None and first.bypassed >= pool.bypass_limit
         self.rules: dict[str, Any] = {
             "limits": {share: terms.limits for share, terms in turns.use.terms.items()},
@@ -283,7 +285,7 @@ class _PoolLine:
         }
         chosen = cheapest_release(
             costs,
-            lambda gone: is_served_without(
+            lambda gone: is_served_after_release(
                 gone, self.available, self.tenants, waiters, **self.rules
             ),
         )
@@ -309,7 +311,7 @@ def _release_of(
     )
 
 
-def _term(process: ProcessRow, usual: float | None, now: datetime) -> HoldingTerm | None:
+def _holding_term(process: ProcessRow, usual: float | None, now: datetime) -> HoldingTerm | None:
     if process.kept_until:
         return HoldingTerm(max(0.0, (process.kept_until - now).total_seconds()))
     if usual is None or process.since is None:
@@ -317,9 +319,11 @@ def _term(process: ProcessRow, usual: float | None, now: datetime) -> HoldingTer
     return HoldingTerm(max(0.0, usual - (now - process.since).total_seconds()), usual)
 
 
-def _waiter(pool: Pool, request: Request, usual: dict[int, float], use: ShareUse) -> WaitingRequest:
+def _waiting_request(
+    pool: Pool, request: Request, usual: dict[int, float], use: ShareUse
+) -> WaitingRequest:
     process, amounts = request.process, tuple(request.amounts)
-    leaves = kept_back(_rules(pool), _asker(request, use))
+    leaves = units_kept_back(_turn_rules(pool), _queued_request(request, use))
     ahead = request.place - 1  # type: ignore[attr-defined]  # annotated
     claim, lasts = tuple(process.max_claim), usual.get(process.pk)
     return WaitingRequest(

@@ -25,7 +25,7 @@ class UnitWords:
     @property
     def name(self) -> str:
         """The key as words: `DNS slots`."""
-        return _words(self.key)
+        return _key_as_words(self.key)
 
     @property
     def symbol(self) -> str:
@@ -117,7 +117,7 @@ class UnitWords:
 
 
 @lru_cache(1_000)
-def _words(key: str) -> str:
+def _key_as_words(key: str) -> str:
     return " ".join(ACRONYMS.get(word, word) for word in key.split("_"))
 
 
@@ -137,7 +137,7 @@ def beginning_of_list(names: Sequence[str], most: int, *, between: str = ", ") -
     return between.join([*names[:most], f"and {more:,} more"] if more > 0 else names)
 
 
-def first_few(names: Sequence[str], *, last: str = "and") -> str:
+def first_few_in_words(names: Sequence[str], *, last: str = "and") -> str:
     """The first few names, as in `listed`, and the number of further ones."""
     shown = list(names[:NAMES_AT_MOST])
     if len(names) > NAMES_AT_MOST:

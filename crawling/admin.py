@@ -25,7 +25,7 @@ from crawling.models import (
     TrustedProxy,
     Url,
 )
-from crawling.runs.crawls.teams import uses_of
+from crawling.runs.crawls.teams import team_uses_in_words
 from serving.paging import BoundedPaginator
 
 
@@ -92,7 +92,11 @@ class TeamAdmin(admin.ModelAdmin):
         """Whether the team may be deleted alone, because nothing uses it. Several teams cannot be
         deleted at once.
         """
-        return obj is not None and not uses_of(obj) and super().has_delete_permission(request, obj)
+        return (
+            obj is not None
+            and not team_uses_in_words(obj)
+            and super().has_delete_permission(request, obj)
+        )
 
 
 @admin.register(CrawlJob)

@@ -22,6 +22,6 @@ def check_extensions(**_options: Any) -> list[CheckMessage]:
     """Faulty packages, which commands report when they start. Commands without checks do not look
     for packages.
     """
-    from crawling.runs.extensions import warnings
+    from crawling.runs.extensions import extension_warnings
 
-    return warnings()
+    return extension_warnings()

@@ -21,7 +21,7 @@ from django.urls import URLPattern
 from django_rq.admin import QueueAdmin
 from django_rq.models import Dashboard
 
-from crawlsite.administration.passwords import mark_given
+from crawlsite.administration.passwords import mark_password_as_given
 from serving.paging import BoundedPaginator
 
 
@@ -102,7 +102,7 @@ class PeopleAdmin(UserAdmin):
         """Mark the password of a new user as given, since the user who entered it knows it."""
         super().save_model(request, obj, form, change)
         if not change:
-            mark_given(obj)
+            mark_password_as_given(obj)
 
     def log_change(self, request: HttpRequest, obj: User, message: Any) -> LogEntry:
         """Mark the password as given. After the password of another user was set, Django calls only
@@ -112,7 +112,7 @@ class PeopleAdmin(UserAdmin):
             request.resolver_match.url_name == "auth_user_password_change"
         )
         if is_password and obj != request.user:
-            mark_given(obj)
+            mark_password_as_given(obj)
         return super().log_change(request, obj, message)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:

@@ -39,9 +39,9 @@ from crawling.base.errors import CheckpointTrouble
 from crawling.base.storage import storage
 from crawling.datasets.parts import drop_all_parts
 from crawling.jobs.kinds import JobEvent
-from crawling.jobs.removal import forget_jobs
+from crawling.jobs.removal import delete_jobs_after_event
 from crawling.models import ArchiveFile, CrawlJob
-from crawling.scheduler.leader import is_somebody_leading
+from crawling.scheduler.leader import has_leader
 
 FORMAT, VERSION = "crawlsite-backup", 1
 #: sessions are left out of a back-up; migrations are compared, but not restored
@@ -136,7 +136,7 @@ def back_up(folder: Path) -> BackupManifest:
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         with deletions_held():
-            manifest = _write(unfinished)
+            manifest = _write_back_up(unfinished)
         unfinished.rename(folder)
     except OSError as error:
         raise BackupTrouble(f"{folder} cannot be written: {error.strerror}.") from error
@@ -145,7 +145,7 @@ def back_up(folder: Path) -> BackupManifest:
     return manifest
 
 
-def _write(folder: Path) -> BackupManifest:
+def _write_back_up(folder: Path) -> BackupManifest:
     writer = CheckpointWriter(folder)
     folder.chmod(0o700)  # it contains accounts with the hashes of their passwords
     with transaction.atomic(durable=True):
@@ -153,11 +153,11 @@ def _write(folder: Path) -> BackupManifest:
             cursor.execute(SNAPSHOT)
             cursor.execute("SELECT transaction_timestamp()")
             taken_at = cursor.fetchone()[0].isoformat()
-            tables = _tables(cursor, writer)
+            tables = _write_tables(cursor, writer)
             cursor.execute(SEQUENCES)  # sequences only rise, so slightly later values do no harm
             sequences = dict(cursor.fetchall())
         files = list(ArchiveFile.objects.filter(committed_length__gt=0))
-        migrations = migrations_done()
+        migrations = applied_migrations()
     here = [file for file in files if file.is_here]
     for file in here:
         writer.copy_archive(file)
@@ -179,7 +179,7 @@ def _write(folder: Path) -> BackupManifest:
     return manifest
 
 
-def _tables(cursor: Any, writer: CheckpointWriter) -> dict[str, dict[str, Any]]:
+def _write_tables(cursor: Any, writer: CheckpointWriter) -> dict[str, dict[str, Any]]:
     cursor.execute(COLUMNS)
     tables = {}
     for table, columns in cursor.fetchall():
@@ -198,7 +198,7 @@ def _table_content(cursor: Any, table: str, columns: list[str]) -> Iterator[byte
             yield bytes(piece)
 
 
-def migrations_done() -> list[str]:
+def applied_migrations() -> list[str]:
     """The migrations that were applied to the database."""
     return sorted(".".join(done) for done in MigrationRecorder(connection).applied_migrations())
 
@@ -220,7 +220,7 @@ def restore(folder: Path) -> BackupManifest:
             _load_tables(folder, manifest)
             adopt_restored(manifest.files)
             drop_all_parts()
-            forget_jobs(JobEvent.RESTORED)
+            delete_jobs_after_event(JobEvent.RESTORED)
             crawl = CrawlJob.objects.order_by("pk").last()
             if crawl:
                 record_action(
@@ -244,14 +244,14 @@ def _check_installation(manifest: BackupManifest) -> None:
     """Raise BackupTrouble unless this installation is empty, idle, of the same version, and has the
     same key.
     """
-    if is_somebody_leading():
+    if has_leader():
         raise BackupTrouble("A scheduler is running here; stop everything before restoring.")
     if CrawlJob.objects.exists():
         raise BackupTrouble(
             "There are crawls in this installation; restore into an empty one: name another "
             "STATE_DIR, or an empty database."
         )
-    if (here := migrations_done()) != manifest.migrations:
+    if (here := applied_migrations()) != manifest.migrations:
         odd = sorted(set(here) ^ set(manifest.migrations))
         raise BackupTrouble(
             f"The back-up is of another version (migration {odd[0]} is in one of the two only); "

@@ -69,7 +69,7 @@ StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 
 
 def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    status, content_type, body = answer(environ.get("PATH_INFO", "/"))
+    status, content_type, body = answer_path(environ.get("PATH_INFO", "/"))
     headers = [("Content-Type", content_type)]
     if status.startswith("301"):
         headers.append(("Location", body))
@@ -77,23 +77,23 @@ def application(environ: dict[str, Any], start_response: StartResponse) -> Itera
     return [body.encode()]
 
 
-def answer(path: str) -> Answer:
+def answer_path(path: str) -> Answer:
     """Return status, content type and body; the body of a redirect is its location."""
     if path == "/robots.txt":
         return "200 OK", "text/plain", ROBOTS
     if path == "/":
-        return page("The demo web", ["/library/", "/shop/"])
+        return html_page("The demo web", ["/library/", "/shop/"])
     section, _, rest = path.strip("/").partition("/")
     if section in ("library", "shop"):
-        return inside(section, rest)
+        return section_page(section, rest)
     return "404 Not Found", "text/plain", "Nothing is here."
 
 
-def inside(section: str, rest: str) -> Answer:
+def section_page(section: str, rest: str) -> Answer:
     """The front page of a section, a shelf (`3`), a book (`3/7`), or nothing."""
     parts = rest.split("/") if rest else []
     if not parts:
-        return page(
+        return html_page(
             f"The {section}",
             [f"/{section}/{shelf}" for shelf in range(SHELVES)]
             + [f"/{section}/staff/rota", f"/{section}/old"],
@@ -104,7 +104,7 @@ def inside(section: str, rest: str) -> Answer:
         return "404 Not Found", "text/plain", "Nothing is here."
     shelf = int(parts[0])
     if len(parts) == 1:
-        return page(
+        return html_page(
             f"The {section}: {list(SUBJECTS)[shelf]}",
             [f"/{section}/{shelf}/{book}" for book in range(BOOKS)] + [f"/{section}/{shelf}/lost"],
         )
@@ -114,14 +114,14 @@ def inside(section: str, rest: str) -> Answer:
         time.sleep(SLOW_SECONDS)  # real sites have slow pages
     subject, about = list(SUBJECTS.items())[shelf]
     thing, told = list(THINGS[section].items())[int(parts[1])]
-    return page(
+    return html_page(
         f"{thing} {subject}",
         [f"/{section}/", f"/{section}/{(shelf + 1) % SHELVES}/{parts[1]}"],
         f"{told} {about}",
     )
 
 
-def page(title: str, links: list[str], text: str = "") -> Answer:
+def html_page(title: str, links: list[str], text: str = "") -> Answer:
     told = f"<p>{escape(text)}</p>" if text else ""
     items = "".join(f'<li><a href="{escape(link)}">{escape(link)}</a></li>' for link in links)
     return (

@@ -30,14 +30,14 @@ class DownloadLimitMiddleware:
         if not isinstance(response, StreamingHttpResponse):
             return response
         if not self._places.acquire(blocking=False):
-            return _as_refusal(response)
+            return _refusal_answer(response)
         response.streaming_content = CountedStream(
             cast(Iterable[bytes], response.streaming_content), self._places
         )
         return response
 
 
-def _as_refusal(response: StreamingHttpResponse) -> StreamingHttpResponse:
+def _refusal_answer(response: StreamingHttpResponse) -> StreamingHttpResponse:
     """The same response object, which has files to close, but with a sentence as its content."""
     for name in ("Content-Disposition", "Content-Length", "ETag", "Last-Modified"):
         response.headers.pop(name, None)

@@ -90,13 +90,13 @@ def read() -> Environment:
         ) from error
 
 
-def servers_to_bring() -> tuple[str, ...]:
+def embedded_server_names() -> tuple[str, ...]:
     """The embedded servers that are needed: those whose address is not set."""
     wanted = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL"}
     return tuple(server for server, variable in wanted.items() if not os.environ.get(variable))
 
 
-def for_child(changes: Mapping[str, str]) -> dict[str, str]:
+def child_environment(changes: Mapping[str, str]) -> dict[str, str]:
     """This process's environment with `changes`. The programs of this Python come first on its
     PATH.
     """
@@ -128,13 +128,13 @@ def _read_environment(env: Env) -> Environment:
             "LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"])
         ),
         log_format=env.str("LOG_FORMAT", "console", validate=validate.OneOf(["console", "json"])),
-        **_servers(env, state_dir),
-        **_web(env),
-        **_crawls(env, state_dir),
+        **_read_servers(env, state_dir),
+        **_read_web_settings(env),
+        **_read_crawl_settings(env, state_dir),
     )
 
 
-def _servers(env: Env, state_dir: Path) -> dict[str, Any]:
+def _read_servers(env: Env, state_dir: Path) -> dict[str, Any]:
     return {
         "database_url": env.str(
             "DATABASE_URL", "", validate=_scheme_check("postgresql", "postgres")
@@ -144,7 +144,9 @@ def _servers(env: Env, state_dir: Path) -> dict[str, Any]:
             "REDIS_URL", "", validate=[_scheme_check("redis", "rediss", "unix"), _check_port_number]
         )
         or service_addresses.redis_url(state_dir),
-        "dns_servers": tuple(_server(text) for text in env.list("DNS_SERVERS", [], subcast=str)),
+        "dns_servers": tuple(
+            _read_server(text) for text in env.list("DNS_SERVERS", [], subcast=str)
+        ),
         "dns_ahead": env.str(
             "DNS_AHEAD", "gate", validate=validate.OneOf(["gate", "ungated", "off"])
         ),
@@ -160,7 +162,7 @@ def _servers(env: Env, state_dir: Path) -> dict[str, Any]:
     }
 
 
-def _web(env: Env) -> dict[str, Any]:
+def _read_web_settings(env: Env) -> dict[str, Any]:
     return {
         "host": env.str("HOST", "127.0.0.1", validate=validate.Length(min=1)),
         "port": env.int("PORT", 8000, validate=validate.Range(1, 65535)),
@@ -188,7 +190,7 @@ def _web(env: Env) -> dict[str, Any]:
     }
 
 
-def _crawls(env: Env, state_dir: Path) -> dict[str, Any]:
+def _read_crawl_settings(env: Env, state_dir: Path) -> dict[str, Any]:
     archive = env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")
     seeds = env.str("SEED_DIR", "") or str(state_dir / "seeds")
     imports = env.str("IMPORT_DIR", "") or str(state_dir / "imports")
@@ -202,28 +204,28 @@ def _crawls(env: Env, state_dir: Path) -> dict[str, Any]:
         "crawls_waiting_max": env.int(
             "CRAWLS_WAITING_MAX", 20_000, validate=validate.Range(1, 10**6)
         ),
-        "archive_dir": _directory("ARCHIVE_DIR", archive),
+        "archive_dir": _read_directory("ARCHIVE_DIR", archive),
         "archive_file_bytes": env.int("ARCHIVE_FILE_BYTES", 10**9, validate=_POSITIVE),
-        "seed_dir": _directory("SEED_DIR", seeds),
-        "import_dir": _directory("IMPORT_DIR", imports),
-        "checkpoint_dir": _directory("CHECKPOINT_DIR", checkpoints) if checkpoints else None,
+        "seed_dir": _read_directory("SEED_DIR", seeds),
+        "import_dir": _read_directory("IMPORT_DIR", imports),
+        "checkpoint_dir": _read_directory("CHECKPOINT_DIR", checkpoints) if checkpoints else None,
         "checkpoint_minutes": env.float("CHECKPOINT_MINUTES", 60.0, validate=_POSITIVE),
         "checkpoints_kept": env.int("CHECKPOINTS_KEPT", 3, validate=validate.Range(1, 1000)),
     }
 
 
 def _scheme_check(*schemes: str) -> Callable[[str], None]:
-    def check(value: str) -> None:
-        if value and _split(value).scheme not in schemes:
+    def check_scheme(value: str) -> None:
+        if value and _split_url(value).scheme not in schemes:
             raise ValidationError(
                 f"It must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}."
             )
 
-    return check
+    return check_scheme
 
 
 def _check_origin(value: str) -> None:
-    parts = _split(value)
+    parts = _split_url(value)
     if value and (
         not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment
     ):
@@ -233,7 +235,7 @@ def _check_origin(value: str) -> None:
 
 
 def _check_host(value: str) -> None:
-    if value and not _split(value).hostname:
+    if value and not _split_url(value).hostname:
         raise ValidationError(
             "It must name a server, like smtp://user:password@mail.example.org:587."
         )
@@ -245,7 +247,7 @@ def _check_mailbox(value: str) -> None:
 
 
 def _check_names_below(value: str) -> None:
-    name = (_split(value).hostname or "").rstrip(".")
+    name = (_split_url(value).hostname or "").rstrip(".")
     if value and ("." not in name or name.rpartition(".")[2].isdecimal()):
         raise ValidationError(
             "It must name a host below which each run has a name of its own, like "
@@ -255,19 +257,19 @@ def _check_names_below(value: str) -> None:
 
 def _check_port_number(value: str) -> None:
     try:
-        _ = _split(value).port
+        _ = _split_url(value).port
     except ValueError as error:
         raise ValidationError(f"{error}.") from error
 
 
-def _split(value: str) -> SplitResult:
+def _split_url(value: str) -> SplitResult:
     try:
         return urlsplit(value)
     except ValueError as error:
         raise ValidationError(f"It is no address: {error}.") from error
 
 
-def _server(text: str) -> tuple[str, int]:
+def _read_server(text: str) -> tuple[str, int]:
     """Address and port of `192.0.2.1`, `192.0.2.1:5353` or `[2001:db8::1]:53`."""
     parts = urlsplit(f"//{text.strip()}")
     try:
@@ -281,7 +283,7 @@ def _server(text: str) -> tuple[str, int]:
     return address, port or 53
 
 
-def _directory(name: str, text: str) -> Path:
+def _read_directory(name: str, text: str) -> Path:
     path = Path(text).expanduser().resolve()
     parent = next(one for one in (path, *path.parents) if one.exists())
     if not parent.is_dir():

@@ -53,7 +53,7 @@ def _close_table(*_: Any) -> str:
     return "</table></div>\n"
 
 
-def _code(tokens: Sequence[Token], index: int, *_: Any) -> str:
+def _render_code(tokens: Sequence[Token], index: int, *_: Any) -> str:
     """A block of code that can also be scrolled by keyboard."""
     escaped = tokens[index].content.replace("&", "&amp;").replace("<", "&lt;")
     return f'<pre tabindex="0"><code>{escaped}</code></pre>\n'
@@ -63,13 +63,13 @@ MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 MARKDOWN.add_render_rule("table_open", lambda _, *given: _open_table(*given))
 MARKDOWN.add_render_rule("table_close", lambda _, *given: _close_table(*given))
 for block in ("fence", "code_block"):
-    MARKDOWN.add_render_rule(block, lambda _, *given: _code(*given))
+    MARKDOWN.add_render_rule(block, lambda _, *given: _render_code(*given))
 
 
 @cache
-def terms() -> dict[str, str]:
+def glossary_terms() -> dict[str, str]:
     """The terms of the glossary with their explanations, in plain text."""
-    found = {one["term"]: one["text"] for one in TERM.finditer(_source(GLOSSARY))}
+    found = {one["term"]: one["text"] for one in TERM.finditer(_document_source(GLOSSARY))}
     return {
         term: " ".join(re.sub(r"[`*]", "", LINK.sub(r"\1", FOR_THE_CODE.sub("", text))).split())
         for term, text in found.items()
@@ -83,7 +83,7 @@ def document_of(name: str, address_of: Callable[[str], str]) -> HelpDocument:
     Pictures are left out, since readers have the product open. Links to documents that are not
     served are left out, too.
     """
-    source = _source(name)
+    source = _document_source(name)
     title = source.partition("\n")[0].removeprefix("# ")
     # the text of the glossary before its first term is for readers of the code
     first_term = TERM.search(source) if name == GLOSSARY else None
@@ -105,7 +105,7 @@ def document_of(name: str, address_of: Callable[[str], str]) -> HelpDocument:
     )
 
 
-def _source(name: str) -> str:
+def _document_source(name: str) -> str:
     return (settings.BASE_DIR / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
@@ -116,7 +116,7 @@ def _tokens_with_served_links(
     is_dropped = False
     for token in tokens:
         if token.type == "link_open":
-            target = _target(str(token.attrGet("href")), address_of)
+            target = _link_target(str(token.attrGet("href")), address_of)
             is_dropped = not target
             token.attrSet("href", target)
         is_link = token.type in ("link_open", "link_close")
@@ -124,7 +124,7 @@ def _tokens_with_served_links(
             yield token
 
 
-def _target(address: str, address_of: Callable[[str], str]) -> str:
+def _link_target(address: str, address_of: Callable[[str], str]) -> str:
     """The target of a link from a served document; "" if the target is not served."""
     if address.startswith(("#", "http://", "https://")):
         return address
@@ -134,7 +134,7 @@ def _target(address: str, address_of: Callable[[str], str]) -> str:
 
 
 @authenticated(needs="")
-def show(request: AuthenticatedRequest, document: str = "guide") -> HttpResponse:
+def render_document(request: AuthenticatedRequest, document: str = "guide") -> HttpResponse:
     if document not in DOCUMENTS:
         raise Http404(f"There is no page of help named {document}.")
     tabs = [(one, _address_of_document(one), words) for one, words in DOCUMENTS.items()]

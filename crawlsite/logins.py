@@ -57,7 +57,7 @@ COOKIE = "known_browser"
 COOKIE_SECONDS = int(timedelta(days=180).total_seconds())
 
 
-def locked_out(
+def locked_out_page(
     request: HttpRequest, response: HttpResponse | None, credentials: dict[str, object] | None
 ) -> HttpResponse:
     facts = {
@@ -111,18 +111,18 @@ class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-
         return max(count // (TIMES if is_of_name else 1) for is_of_name, count in enumerate(wrong))
 
 
-def tried_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+def attempted_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
     """The name in a form that fits into the table of django-axes. No user's name is longer."""
     given = asked_text(credentials or {}, "username", most=LONGEST_NAME)
     return given or asked_text(request.POST, "username", most=LONGEST_NAME)
 
 
-def counted_by(request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[str]:
+def attempt_keys(request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[str]:
     """The keys by which an attempt is counted: the address, and the name unless the browser is
     known for the name.
     """
-    name = tried_name(request, credentials)
-    is_trusted = _is_here(request) or (name and name == _known_as(request))
+    name = attempted_name(request, credentials)
+    is_trusted = _is_known_browser(request) or (name and name == _known_browser_name(request))
     return ["ip_address"] if is_trusted else ["ip_address", "username"]
 
 
@@ -152,12 +152,12 @@ def _note_user(request: HttpRequest, user: AbstractBaseUser, **_: object) -> Non
     request.logged_in_as = user.get_username()  # type: ignore[attr-defined]
 
 
-def _known_as(request: HttpRequest) -> str:
+def _known_browser_name(request: HttpRequest) -> str:
     found = request.get_signed_cookie(COOKIE, "", salt=COOKIE, max_age=COOKIE_SECONDS)
     return str(found)
 
 
-def _is_here(request: HttpRequest) -> bool:
+def _is_known_browser(request: HttpRequest) -> bool:
     """Whether the request was sent on this machine, and not by a proxy, which passes on the
     requests of others.
     """

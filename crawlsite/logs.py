@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from crawlsite.middleware.request_ids import add_request_id
-from crawlsite.middleware.secret_addresses import address_hider, processor_of
+from crawlsite.middleware.secret_addresses import address_hider, log_processor
 
 
 class RefusalLogFilter(logging.Filter):
@@ -51,7 +51,7 @@ def logging_setting(*, level: str, style: str, own_hosts: Sequence[str] = ()) ->
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     renderer,
-                    processor_of(address_hider(own_hosts)),
+                    log_processor(address_hider(own_hosts)),
                 ],
             }
         },

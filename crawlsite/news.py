@@ -48,10 +48,10 @@ def unread_since(user: User) -> datetime:
 
 def unread_count(user: User) -> int:
     since = unread_since(user).timestamp()
-    return sum(at > since for at in _times())
+    return sum(at > since for at in _news_times())
 
 
-def _times() -> list[float]:
+def _news_times() -> list[float]:
     """The times in seconds of the epoch, since the cache stores JSON."""
     with suppress(RedisError):  # without Redis each page asks the database
         found: list[float] | None = cache.get(KEPT)
@@ -83,7 +83,7 @@ def mark_read(user: User, until: datetime) -> None:
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("POST",))
-def read(request: AuthenticatedRequest) -> HttpResponse:
+def read_page(request: AuthenticatedRequest) -> HttpResponse:
     """Mark the news up to `until`, which the page has shown, as read. With `renew`, give the feed a
     new address.
     """

@@ -24,8 +24,8 @@ from crawling.dashboard.run.charts import SPANS, chart_file, chart_of_all, from_
 from crawling.installation.identity import identity
 from crawling.installation.news import by_run, latest_news, pending_news
 from crawling.models import Run
-from crawling.runs.crawls.examples import own_crawls
-from crawling.runs.resource_use import with_use
+from crawling.runs.crawls.examples import crawls_without_example
+from crawling.runs.resource_use import cards_with_use
 from crawling.runs.week import WEEK
 from crawlsite.health.probes import component_health
 from crawlsite.news import feed_address, pending_now, unread_count, unread_since
@@ -52,13 +52,13 @@ class FirstStep:
     is_done: bool = False
 
 
-def first_steps(user: User) -> list[FirstStep]:
+def steps_to_first_crawl(user: User) -> list[FirstStep]:
     """Open and finished steps. Empty once a crawl of the user has fetched a page, and for users who
     cannot create crawls.
     """
     if not user.has_perm("crawling.add_crawljob"):
         return []
-    own = own_crawls()
+    own = crawls_without_example()
     if Run.objects.filter(crawl__in=own, total__fetched__gt=0).exists():
         return []
     latest = own.order_by("-pk").first()
@@ -123,7 +123,7 @@ def _open_problems() -> Iterator[OpenProblem]:
         yield OpenProblem(problem.word, problem.name, address, problem.sentence)
 
 
-def _count() -> int:
+def _open_problem_count() -> int:
     with suppress(RedisError):  # without Redis each page counts
         found = cache.get(KEPT)
         if found is None:
@@ -134,7 +134,7 @@ def _count() -> int:
 
 
 @authenticated(needs="crawling.view_crawljob")
-def attention(request: AuthenticatedRequest) -> HttpResponse:
+def attention_page(request: AuthenticatedRequest) -> HttpResponse:
     """Show the problems that need attention, and the news after `?after=`."""
     after = request.GET.get("after", "")[:100]
     news, following = latest_news(after=after, most=MOST_NEWS)
@@ -156,7 +156,11 @@ def attention_count(request: AuthenticatedRequest) -> HttpResponse:
     """The numbers of problems, of unread news, and of runs whose news are not known yet, for the
     bell.
     """
-    counts = {"count": _count(), "news": unread_count(request.user), "pending": len(pending_now())}
+    counts = {
+        "count": _open_problem_count(),
+        "news": unread_count(request.user),
+        "pending": len(pending_now()),
+    }
     return JsonResponse(counts)
 
 
@@ -165,7 +169,7 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
     """Show running, waiting and failing crawls, the rate, the safety of the pools, and the state of
     every part.
     """
-    hours = _hours(request)
+    hours = _requested_hours(request)
     services = component_health()
     here = {
         "crawls": read_overview(),
@@ -177,20 +181,22 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "broken": [part for part in services if not part.is_fine],
         "news": by_run(latest_news(since=timezone.now() - WEEK, most=SOME_NEWS)[0]),
         "pending": pending_now(),
-        "pools": with_use(pool_cards()) if request.user.has_perm("allocation.view_pool") else [],
+        "pools": cards_with_use(pool_cards())
+        if request.user.has_perm("allocation.view_pool")
+        else [],
     }
     if not wants_fragment(request) and not preference_of(request.user).hides_first_steps:
-        here["steps"] = first_steps(request.user)
+        here["steps"] = steps_to_first_crawl(request.user)
     return render_live(request, "overview/overview.html", "overview/_overview.html", here)
 
 
 @authenticated(needs="crawling.view_crawljob")
-def numbers(request: AuthenticatedRequest) -> StreamingHttpResponse:
-    hours = _hours(request)
+def numbers_csv(request: AuthenticatedRequest) -> StreamingHttpResponse:
+    hours = _requested_hours(request)
     return send(chart_file(f"crawls-{hours}h", chart_of_all(hours)))
 
 
-def _hours(request: HttpRequest) -> int:
+def _requested_hours(request: HttpRequest) -> int:
     """The hours that the overview covers. An invalid value gives the fewest hours."""
     asked = request.GET.get("hours", "")
     return next((hours for hours in SPANS if str(hours) == asked), min(SPANS))

@@ -81,7 +81,7 @@ def keep_filters(user: User, filters: Mapping[str, str]) -> None:
         Preference.objects.update_or_create(user=user, defaults={"filters": filters})
 
 
-def _one_of(choices: Collection[object], more: str = "") -> Callable[[Any], str]:
+def _choice_check(choices: Collection[object], more: str = "") -> Callable[[Any], str]:
     names = ", ".join(map(str, choices))
     return lambda value: "" if value in choices else f"must be one of {names}{more}"
 
@@ -101,13 +101,13 @@ def _columns_fault(hidden: Any) -> str:
 
 #: returns the fault of a value of each field; "" if it has none
 FAULTS: Mapping[str, Callable[[Any], str]] = {
-    "theme": _one_of(THEMES),
-    "density": _one_of(DENSITIES),
-    "refresh_seconds": _one_of(REFRESHES, "; 0 is off"),
-    "rows": _one_of(ROWS, "; 0 is as each list usually has"),
+    "theme": _choice_check(THEMES),
+    "density": _choice_check(DENSITIES),
+    "refresh_seconds": _choice_check(REFRESHES, "; 0 is off"),
+    "rows": _choice_check(ROWS, "; 0 is as each list usually has"),
     "time_zone": _zone_fault,
     "hidden_columns": _columns_fault,
-    "hides_first_steps": _one_of((True, False)),
+    "hides_first_steps": _choice_check((True, False)),
 }
 
 
@@ -120,18 +120,18 @@ class PreferenceMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        kept = None if request.path.startswith(WITHOUT) else _preference(request)
+        kept = None if request.path.startswith(WITHOUT) else _preference_of_request(request)
         if kept is None:
             return self.get_response(request)
         request.preference = kept  # type: ignore[attr-defined]
         request.list_choices = ListChoices(kept.rows, kept.hidden_columns)  # type: ignore[attr-defined]
         with timezone.override(zone_named(kept.time_zone) or UTC_ZONE):
             response = self.get_response(request)
-        _keep_filter(request, response, kept)
+        _store_filter(request, response, kept)
         return response
 
 
-def _preference(request: HttpRequest) -> Preference | None:
+def _preference_of_request(request: HttpRequest) -> Preference | None:
     """The user's preference. None without a log-in, and if the database does not answer, which the
     page itself reports.
     """
@@ -140,7 +140,7 @@ def _preference(request: HttpRequest) -> Preference | None:
     return None
 
 
-def _keep_filter(request: HttpRequest, response: HttpResponse, kept: Preference) -> None:
+def _store_filter(request: HttpRequest, response: HttpResponse, kept: Preference) -> None:
     name = LISTS.get(request.resolver_match.view_name) if request.resolver_match else None
     if name is None or request.method != "GET" or response.status_code != 200:
         return
@@ -153,7 +153,7 @@ def _keep_filter(request: HttpRequest, response: HttpResponse, kept: Preference)
             keep_filters(cast("User", request.user), {**kept.filters, name: query})
 
 
-def preferences(request: HttpRequest) -> dict[str, Any]:
+def preferences_in_pages(request: HttpRequest) -> dict[str, Any]:
     """Context processor: `refresh.seconds` and `refresh.choices`, `look.theme` and `look.density`
     with their choices, `look.filters`, which has the end of each list's address at the last view.
 
@@ -180,14 +180,14 @@ def preferences(request: HttpRequest) -> dict[str, Any]:
 
 
 @authenticated(needs="", methods=("GET", "HEAD", "POST"))
-def page(request: AuthenticatedRequest) -> HttpResponse:
+def preferences_page(request: AuthenticatedRequest) -> HttpResponse:
     """Show all preferences. A POST stores them, or shows the mistakes beside the fields."""
     kept, errors = preference_of(request.user), {}
     values = {
         name: getattr(kept, name) for name in (*FEW, "time_zone", "hidden_columns", FIRST_STEPS)
     }
     if request.method == "POST":
-        values = _form_fields(request)
+        values = _typed_fields(request)
         try:
             change_preference(request.user, values)
         except BadOrder as error:
@@ -219,7 +219,7 @@ def page(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "account/preferences.html", here, status=422 if is_refused else 200)
 
 
-def _form_fields(request: HttpRequest) -> dict[str, Any]:
+def _typed_fields(request: HttpRequest) -> dict[str, Any]:
     """The fields in the form. A column that is not ticked is hidden."""
     given: dict[str, Any] = {name: request.POST.get(name, "") for name in (*FEW, "time_zone")}
     given["time_zone"] = given["time_zone"].strip()

@@ -24,24 +24,24 @@ def keep_private() -> None:
     os.umask(os.umask(UMASK) | UMASK)
 
 
-def close_to_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None:
+def deny_others(places: Iterable[Path], *, most: int = MOST_ENTRIES) -> None:
     """Remove other accounts' permissions on directories and their contents.
 
     The outer directories are closed first, so that no file can be reached after the first moment. A
     directory that is already closed is skipped, unless it is one of `places`. A place of another
-    account is unchanged (`open_to_others` reports it).
+    account is unchanged (`places_open_to_others` reports it).
     """
     waiting = deque(place for place in places if place.is_dir())
     for place in waiting:
-        _close(place)
-    for entry in islice(_entries(waiting), most):
+        _deny_entry(place)
+    for entry in islice(_entries_below(waiting), most):
         if entry.is_symlink():
             continue
-        if _close(entry) and entry.is_dir(follow_symlinks=False):
+        if _deny_entry(entry) and entry.is_dir(follow_symlinks=False):
             waiting.append(Path(entry.path))
 
 
-def open_to_others(places: Iterable[Path]) -> list[Path]:
+def places_open_to_others(places: Iterable[Path]) -> list[Path]:
     """The places that other accounts can enter, by the permissions of all directories above."""
     return [place for place in places if place.exists() and _is_reachable(place)]
 
@@ -50,7 +50,7 @@ def _is_reachable(place: Path) -> bool:
     return all(path.stat().st_mode & stat.S_IXOTH for path in (place, *place.resolve().parents))
 
 
-def _entries(waiting: deque[Path]) -> Iterator[os.DirEntry[str]]:
+def _entries_below(waiting: deque[Path]) -> Iterator[os.DirEntry[str]]:
     while waiting:
         try:
             with os.scandir(waiting.popleft()) as found:
@@ -59,7 +59,7 @@ def _entries(waiting: deque[Path]) -> Iterator[os.DirEntry[str]]:
             continue
 
 
-def _close(path: Path | os.DirEntry[str]) -> bool:
+def _deny_entry(path: Path | os.DirEntry[str]) -> bool:
     """Close an entry. Return whether its permissions were changed; False also if it was deleted
     meanwhile or belongs to another account.
     """

@@ -57,7 +57,7 @@ def _time_limits(lease_seconds: float) -> dict[str, int]:
     }
 
 
-def own_services(environment: Environment) -> frozenset[tuple[str, int]]:
+def own_service_addresses(environment: Environment) -> frozenset[tuple[str, int]]:
     """The address and port of each web server, of PostgreSQL and of Redis; a server on a Unix
     socket has none.
 
@@ -73,7 +73,7 @@ def own_services(environment: Environment) -> frozenset[tuple[str, int]]:
         (redis.hostname or "", redis.port or 6379),
     ]
     return frozenset(
-        (address, port) for host, port in services for address in _addresses(host, port)
+        (address, port) for host, port in services for address in _resolved_addresses(host, port)
     )
 
 
@@ -88,7 +88,7 @@ def _servers_of(hosts: str, ports: str) -> list[tuple[str, int]]:
     return list(zip(hosts.split(","), cycle(numbers), strict=False))
 
 
-def _addresses(host: str, port: int) -> set[str]:
+def _resolved_addresses(host: str, port: int) -> set[str]:
     if not host or host.startswith("/"):
         return set()
     try:

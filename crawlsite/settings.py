@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from crawlsite import env
 from crawlsite.logs import logging_setting
 from crawlsite.replay.player import PLAYER
-from crawlsite.server_settings import database_setting, mail_server, own_services
+from crawlsite.server_settings import database_setting, mail_server, own_service_addresses
 from crawlsite.supervisor.procfile import dashboard_url
 
 ENVIRONMENT = env.read()
@@ -122,7 +122,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "allocation.alarms.alarms_in_pages",
-                "crawlsite.preferences.preferences",
+                "crawlsite.preferences.preferences_in_pages",
             ],
             "builtins": ["crawlsite.templatetags.page_tags"],
         },
@@ -201,12 +201,12 @@ AUTHENTICATION_BACKENDS = [
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=5)
 AXES_HANDLER = "crawlsite.logins.LoginAttemptHandler"
-AXES_LOCKOUT_PARAMETERS = "crawlsite.logins.counted_by"
+AXES_LOCKOUT_PARAMETERS = "crawlsite.logins.attempt_keys"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = False
-AXES_USERNAME_CALLABLE = "crawlsite.logins.tried_name"
+AXES_USERNAME_CALLABLE = "crawlsite.logins.attempted_name"
 AXES_CLIENT_IP_CALLABLE = "serving.visitors.visitor_address"
-AXES_LOCKOUT_CALLABLE = "crawlsite.logins.locked_out"
+AXES_LOCKOUT_CALLABLE = "crawlsite.logins.locked_out_page"
 AXES_SENSITIVE_PARAMETERS = ["password"]  # the log names the user and the address
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
@@ -262,7 +262,7 @@ DNS_AHEAD = ENVIRONMENT.dns_ahead
 DNS_AHEAD_FIRST = ENVIRONMENT.dns_ahead_first
 #: the addresses on which our own web server, database and queue listen: a crawl never fetches from
 #: them, whatever networks are allowed
-OWN_SERVICES = own_services(ENVIRONMENT)
+OWN_SERVICES = own_service_addresses(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port
 #: the folder of ReplayWeb.page, if it is installed, and the origin on which it is served
 REPLAY_PLAYER = PLAYER

@@ -45,7 +45,7 @@ def report(request: HttpRequest, token: str) -> HttpResponseBase:
     facts: dict[str, Any] = {"expires_at": link.expires_at}
     run = crawl.runs.filter(is_latest=True).first()
     if run and (file := shared_file(run, request.GET.dict())):
-        return _send_counted(file)
+        return _send_within_limit(file)
     if run and request.GET:
         if not PAGES.acquire(blocking=False):
             return busy_answer()
@@ -58,7 +58,7 @@ def report(request: HttpRequest, token: str) -> HttpResponseBase:
     return visitor_page("shared/report.html", facts | {"report": shared_report(crawl)})
 
 
-def _send_counted(file: Download) -> HttpResponseBase:
+def _send_within_limit(file: Download) -> HttpResponseBase:
     if not FILES.acquire(blocking=False):
         return busy_answer()
     answer = send(file)

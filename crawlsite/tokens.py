@@ -150,7 +150,7 @@ def refuse_ending_tokens(request: HttpRequest) -> None:
         )
 
 
-def sent_token(request: HttpRequest) -> str | None:
+def token_in_request(request: HttpRequest) -> str | None:
     """The token of a request, as `api.auth.Token` reads it. None if `Authorization` has no token;
     then the session of the request counts.
     """
@@ -182,7 +182,7 @@ def _digest(token: str) -> str:
 @authenticated(needs="", methods=("GET", "HEAD", "POST"))
 @never_cache
 @sensitive_variables("made")
-def tokens(request: AuthenticatedRequest) -> HttpResponse:
+def own_tokens_page(request: AuthenticatedRequest) -> HttpResponse:
     """List the user's own tokens. A POST makes a token; only its answer shows the token."""
     made, errors = "", {}
     if request.method == "POST":
@@ -212,7 +212,7 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="", methods=("POST",))
-def revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def revoke_posted_token(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Revoke a token. An administrator is redirected to the list of all users' tokens."""
     token = get_object_or_404(revocable_tokens(request.user), pk=pk)
     revoke_token(token, by=request.user)

@@ -9,28 +9,28 @@ from crawling.base.use import address_of, offered_by_uses, uses
 from crawling.dashboard.hosts.urls import names
 from crawling.dashboard.pages.stored_view import stored
 from crawlsite.administration.access_views import about_this_crawler
-from crawlsite.administration.passwords import own_password
+from crawlsite.administration.passwords import change_own_password
 from crawlsite.api.metrics import metrics
 from crawlsite.api.root import api
 from crawlsite.health.report import health, healthz, readyz
-from crawlsite.help import show as help_page
+from crawlsite.help import render_document as help_page
 from crawlsite.news import feed as news_feed
-from crawlsite.news import read as read_news
-from crawlsite.overview import attention, attention_count, numbers, overview
+from crawlsite.news import read_page as read_news
+from crawlsite.overview import attention_count, attention_page, numbers_csv, overview
 from crawlsite.preferences import keep_look, keep_refresh
-from crawlsite.preferences import page as preferences_page
+from crawlsite.preferences import preferences_page as preferences_page
 from crawlsite.shared_report import report
-from crawlsite.tokens import revoke, tokens
+from crawlsite.tokens import own_tokens_page, revoke_posted_token
 
 handler403 = "crawlsite.refusal_pages.permission_denied"
 handler500 = "crawlsite.middleware.request_ids.server_error"
 urlpatterns = [
     path("", overview, name="home"),
-    path("attention/", attention, name="attention"),
+    path("attention/", attention_page, name="attention"),
     path("attention/count/", attention_count, name="attention-count"),
     path("attention/read/", read_news, name="news-read"),
     path("news/<str:token>/feed.atom", news_feed, name="news-feed"),
-    path("overview.csv", numbers, name="overview-csv"),
+    path("overview.csv", numbers_csv, name="overview-csv"),
     path("crawls/", include("crawling.dashboard.urls")),
     path("", include("crawling.dashboard.hosts.urls")),
     path("resources/", include("allocation.urls")),
@@ -50,9 +50,9 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
-    path("account/password/", own_password, name="password"),
-    path("account/tokens/", tokens, name="tokens"),
-    path("account/tokens/<int:pk>/revoke/", revoke, name="revoke-token"),
+    path("account/password/", change_own_password, name="password"),
+    path("account/tokens/", own_tokens_page, name="tokens"),
+    path("account/tokens/<int:pk>/revoke/", revoke_posted_token, name="revoke-token"),
     path("account/preferences/", preferences_page, name="preferences"),
     path("account/refresh/", keep_refresh, name="refresh"),
     path("account/look/", keep_look, name="look"),

@@ -8,9 +8,9 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from crawlsite.middleware.call_stack import with_room
+from crawlsite.middleware.call_stack import call_with_large_frame
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
-from crawlsite.middleware.secret_addresses import keep_secrets_of_gunicorn
+from crawlsite.middleware.secret_addresses import hide_secrets_in_gunicorn_logs
 from crawlsite.private_files import keep_private
 from crawlsite.supervisor.preload import import_pages
 
@@ -23,8 +23,8 @@ KEPT_SECONDS = 60
 
 keep_private()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
-application = with_room(RequestBufferMiddleware(get_wsgi_application()).__call__)
-keep_secrets_of_gunicorn(settings.OWN_HOSTS)
+application = call_with_large_frame(RequestBufferMiddleware(get_wsgi_application()).__call__)
+hide_secrets_in_gunicorn_logs(settings.OWN_HOSTS)
 import_pages()
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)

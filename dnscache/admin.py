@@ -37,7 +37,7 @@ class DnsEntryAdmin(admin.ModelAdmin):
     @admin.action(description="Flush the selected names", permissions=["flush"])
     def flush(self, request: HttpRequest, queryset: QuerySet[DnsEntry]) -> None:
         self.log_deletions(request, queryset)
-        count = services.flush(list(queryset.values_list("name", flat=True)))
+        count = services.flush_names(list(queryset.values_list("name", flat=True)))
         self.message_user(request, f"{count} names flushed.", messages.SUCCESS)
 
     def has_flush_permission(self, request: HttpRequest) -> bool:

@@ -19,7 +19,7 @@ from dnscache.regions.entry import (
     TreeNode,
     region_of,
     registered_name_of,
-    unpack,
+    unpack_row,
 )
 from dnscache.regions.space import CacheSpace, EvictedAnswer
 
@@ -90,7 +90,7 @@ class AnswerCache:
         """The cached answer of a name, fresh or not. No hit is counted."""
         if name in self._packed_rows:
             with self._lock:
-                self._fetch_down(name, now)
+                self._unpack_row(name, now)
         return self.space.find(name)
 
     def knows(self, name: str) -> bool:
@@ -104,7 +104,7 @@ class AnswerCache:
         """
         rows_by_name: dict[str, str] = {}
         room = self.space.capacity - len(self.space)
-        with _without_collections():
+        with no_garbage_collection():
             rows_by_name.update(islice((row for row in rows if row[0] not in self.space), room))
         with self._lock:
             self._packed_rows = rows_by_name
@@ -116,7 +116,7 @@ class AnswerCache:
         """
         with self._lock:
             for name in list(islice(self._packed_rows, most)):
-                self._fetch_down(name, now)
+                self._unpack_row(name, now)
 
     @property
     def packed(self) -> int:
@@ -149,7 +149,7 @@ class AnswerCache:
         # one lock for both searches: otherwise a look-up could end between them and be missed
         with self._lock:
             for name in names:
-                self._fetch_down(name, now)
+                self._unpack_row(name, now)
                 if entry := self.serve(name, now):
                     results.served[name] = entry
                 elif name in self._pending:
@@ -185,7 +185,7 @@ class AnswerCache:
         with self._lock:
             for first, entry in entries:
                 if entry.name not in self.space:
-                    self._note_dropped(
+                    self._log_evictions(
                         self.space.adopt(entry, now, first=first, needed=self.needed)
                     )
 
@@ -219,27 +219,27 @@ class AnswerCache:
 
     def _put_answer(self, answer: DnsAnswer, now: float) -> CachedAnswer | None:
         if now >= self._purge_at:
-            self._note_dropped(self.space.purge(now))
+            self._log_evictions(self.space.purge(now))
             self._purge_at = now + PURGE_EVERY_SECONDS
-        self._fetch_down(answer.name, now)
+        self._unpack_row(answer.name, now)
         while self._packed_rows and len(self._packed_rows) + len(self.space) >= self.space.capacity:
             self._packed_rows.popitem()  # the least useful row
-        self._note_dropped(self.space.put(answer, now, needed=self.needed))
+        self._log_evictions(self.space.put(answer, now, needed=self.needed))
         return self.space.find(answer.name)
 
-    def _fetch_down(self, name: str, now: float) -> None:
+    def _unpack_row(self, name: str, now: float) -> None:
         """Unpack a row, if the name has one. The caller holds the lock."""
         row = self._packed_rows.pop(name, None)
         if row is not None:
-            first, entry = unpack(name, row)
-            self._note_dropped(self.space.adopt(entry, now, first=first, needed=self.needed))
+            first, entry = unpack_row(name, row)
+            self._log_evictions(self.space.adopt(entry, now, first=first, needed=self.needed))
 
-    def _note_dropped(self, dropped: list[EvictedAnswer]) -> None:
+    def _log_evictions(self, dropped: list[EvictedAnswer]) -> None:
         self.dropped = [*self.dropped, *dropped][-100:] if dropped else self.dropped
 
 
 @contextmanager
-def _without_collections() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Pause garbage collection: while a million objects are made, Python would examine all of them
     repeatedly without finding garbage.
     """

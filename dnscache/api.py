@@ -14,7 +14,7 @@ from ninja import Path, Query, Router, Status
 from dnscache import services
 from dnscache.models import DnsEntry
 from dnscache.protocol.names import read_host
-from dnscache.services import log_act
+from dnscache.services import log_action
 from serving.access import AuthenticatedRequest, needs
 from serving.listing.endpoint import listed
 from serving.listing.sources import QueryList
@@ -50,7 +50,7 @@ class DnsEntryOut(Schema):
     error: str
 
 
-def entry_of(name: str) -> DnsEntry:
+def entry_or_404(name: str) -> DnsEntry:
     """The entry of a name. Raises DnsCacheError for an invalid name, and Http404 for one that is
     not in the cache.
     """
@@ -85,7 +85,7 @@ def list_dns_names(
 )
 @needs("dnscache.view_dnsentry")
 def get_dns_name(request: AuthenticatedRequest, name: Name) -> DnsEntry:
-    return entry_of(name)
+    return entry_or_404(name)
 
 
 @dns.delete(
@@ -95,9 +95,9 @@ def get_dns_name(request: AuthenticatedRequest, name: Name) -> DnsEntry:
 )
 @needs("dnscache.delete_dnsentry")
 def delete_dns_name(request: AuthenticatedRequest, name: Name) -> Status:
-    entry = entry_of(name)
+    entry = entry_or_404(name)
     LogEntry.objects.log_actions(request.user.pk, [entry], DELETION, "flushed", single_object=True)
-    services.flush([entry.name])
+    services.flush_names([entry.name])
     return Status(204, None)
 
 
@@ -112,6 +112,6 @@ def apply_dns_name_action(
     name: Name,
     action: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")],
 ) -> Status:
-    host = services.act_on(name, action)
-    log_act(request.user, [host], action)
+    host = services.apply_action(name, action)
+    log_action(request.user, [host], action)
     return Status(204, None)

@@ -42,7 +42,9 @@ class CacheReadServer:
     def __init__(self, machine: str, memory: AnswerCache) -> None:
         self._machine, self._memory = machine, memory
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="cache-reads", daemon=True)
+        self._thread = threading.Thread(
+            target=self._serve_until_closed, name="cache-reads", daemon=True
+        )
 
     def start(self) -> None:
         self._thread.start()
@@ -51,32 +53,32 @@ class CacheReadServer:
         self._ending.set()
         self._thread.join()
 
-    def _work(self) -> None:
+    def _serve_until_closed(self) -> None:
         while not self._ending.is_set():
             try:
                 redis = _redis()
                 # redis-py has no types for this
                 with redis.pubsub(ignore_subscribe_messages=True) as questions:  # type: ignore[no-untyped-call]
                     questions.subscribe(_channel(redis))
-                    self._serve(redis, questions)
+                    self._serve_questions(redis, questions)
             except RedisError as error:
                 logger.warning("the cache cannot be read", extra={"error": str(error)})
                 self._ending.wait(LOOK_SECONDS)
 
-    def _serve(self, redis: Redis, questions: PubSub) -> None:
+    def _serve_questions(self, redis: Redis, questions: PubSub) -> None:
         while not self._ending.is_set():
             message = questions.get_message(timeout=LOOK_SECONDS)
             if message is None:
                 continue
             question = json.loads(message["data"])
             key = question.pop("reply_to")
-            told = {"machine": self._machine, **self._answer(**question)}
+            told = {"machine": self._machine, **self._answer_question(**question)}
             with redis.pipeline() as pipe:
                 pipe.rpush(key, json.dumps(told))
                 pipe.expire(key, KEPT_SECONDS)
                 pipe.execute()
 
-    def _answer(
+    def _answer_question(
         self, *, domain: str = "", text: str = "", after: str = "", most: int = 0
     ) -> dict[str, Any]:
         if domain:
@@ -116,17 +118,17 @@ def _domain_answer(memory: AnswerCache, first: str) -> dict[str, Any]:
     for second, below in branches:
         if left == 0:
             break
-        entry = _leaf(second) if isinstance(second, CachedAnswer) else None
+        entry = _leaf_facts(second) if isinstance(second, CachedAnswer) else None
         shown = sorted(below, key=lambda node: node.name)[: left - 1]
-        told.append({"name": second.name, "entry": entry, "below": [*map(_leaf, shown)]})
+        told.append({"name": second.name, "entry": entry, "below": [*map(_leaf_facts, shown)]})
         left -= 1 + len(shown)
     known = sum(1 + len(below) for _, below in branches) + len(hard)
-    reverse = [_leaf(entry) for entry in hard[:MOST_NAMES]]
+    reverse = [_leaf_facts(entry) for entry in hard[:MOST_NAMES]]
     not_shown = known - (MOST_NAMES - left) - len(reverse)
     return {"branches": told, "reverse": reverse, "not_shown": not_shown}
 
 
-def _leaf(entry: CachedAnswer) -> dict[str, Any]:
+def _leaf_facts(entry: CachedAnswer) -> dict[str, Any]:
     return {
         "name": entry.name,
         "status": entry.status,

@@ -115,10 +115,10 @@ def configured_servers() -> tuple[Server, ...]:
     """The servers of the setting DNS_SERVERS, or else those of the system; empty if there are
     none.
     """
-    return tuple(settings.DNS_SERVERS) or _system_servers(_changed_at(RESOLVER_SETTINGS))
+    return tuple(settings.DNS_SERVERS) or _system_servers(_modification_time(RESOLVER_SETTINGS))
 
 
-def _changed_at(file: Path) -> int:
+def _modification_time(file: Path) -> int:
     try:
         return file.stat().st_mtime_ns
     except OSError:  # other systems have these settings elsewhere
@@ -135,7 +135,7 @@ def _system_servers(_changed_at: int) -> tuple[Server, ...]:
     return tuple((str(address), resolver.port) for address in resolver.nameservers)
 
 
-def ask(
+def query_name(
     name: str,
     *,
     seconds: float,
@@ -159,9 +159,11 @@ def ask(
     while waiting and silences < len(tries):
         now = time.monotonic()
         unsettled = [question for question in questions if question.step is not QueryStep.SETTLED]
-        if now >= started + seconds or not _worth_asking(questions, unsettled):
+        if now >= started + seconds or not _is_worth_another_question(questions, unsettled):
             break
-        _exchange(unsettled, waiting[0], min(now + tries[silences], started + seconds) - now)
+        _exchange_questions(
+            unsettled, waiting[0], min(now + tries[silences], started + seconds) - now
+        )
         outcome = _outcome_of({question.step for question in unsettled})
         took = round(1000 * (time.monotonic() - now))
         exchanges.note(waiting[0], outcome, took, is_paid=is_paid)
@@ -180,13 +182,13 @@ def _outcome_of(steps: set[QueryStep]) -> ExchangeOutcome:
     return ExchangeOutcome.SILENT if QueryStep.SILENT in steps else ExchangeOutcome.ANSWERED
 
 
-def _worth_asking(questions: list[DnsQuery], unsettled: list[DnsQuery]) -> bool:
+def _is_worth_another_question(questions: list[DnsQuery], unsettled: list[DnsQuery]) -> bool:
     if any(question.reply.addresses for question in questions):
         return any(question.step in (QueryStep.ALIAS, QueryStep.AGAIN) for question in unsettled)
     return bool(unsettled)
 
 
-def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None:
+def _exchange_questions(questions: list[DnsQuery], server: Server, seconds: float) -> None:
     """Send the questions to one server at once and pass each question its answer."""
     until = time.monotonic() + seconds
     sockets: list[socket] = []
@@ -198,7 +200,7 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
                 question.target, question.rdtype, with_edns=question.with_edns
             )
             try:
-                family, address = _reach(server)
+                family, address = _socket_address(server)
                 sockets.append(sock := socket(family, SOCK_DGRAM))
                 # The socket is connected, so the kernel drops packets of other senders, and reports
                 # when no server listens.
@@ -210,23 +212,25 @@ def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None
                 sent.append((question, query, sock))
         # IPv4 first: if the other family is silent, time for TCP must be left
         for question, query, sock in sent:
-            _receive(question, query, sock, server, until)
+            _receive_answer(question, query, sock, server, until)
     finally:
         for sock in sockets:
             sock.close()
 
 
 @lru_cache
-def _reach(server: Server) -> tuple[int, Any]:
+def _socket_address(server: Server) -> tuple[int, Any]:
     """The family and the address of a server for a socket. They are cached, since formatting them
     again took a tenth of a look-up.
     """
     return dns.inet.af_for_address(server[0]), dns.inet.low_level_address_tuple(server)
 
 
-def _receive(question: DnsQuery, query: bytes, sock: socket, server: Server, until: float) -> None:
+def _receive_answer(
+    question: DnsQuery, query: bytes, sock: socket, server: Server, until: float
+) -> None:
     try:
-        heard = _hear(query, sock, server, until)
+        heard = _await_answer(query, sock, server, until)
     except (TimeoutError, dns.exception.Timeout):
         return
     except (OSError, EOFError, dns.exception.DNSException) as error:
@@ -235,7 +239,7 @@ def _receive(question: DnsQuery, query: bytes, sock: socket, server: Server, unt
         question.take(heard, server_text(server))
 
 
-def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedResponse:
+def _await_answer(query: bytes, sock: socket, server: Server, until: float) -> ParsedResponse:
     """Wait for the answer and drop other packets. Raises TimeoutError when there is none in time.
 
     An answer with changed letters may be forged. It counts if the server is known to change
@@ -245,12 +249,12 @@ def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedRes
     while (left := until - time.monotonic()) > 0:
         sock.settimeout(left)
         packet = sock.recv(LARGEST_PACKET_BYTES)
-        match = wire.match(packet, query)
+        match = wire.match_packet(packet, query)
         strays += match is not wire.PacketMatch.EXACT
         is_doubtful = match is wire.PacketMatch.FOLDED and server not in _folding
         if is_doubtful or strays == MOST_STRAYS:
-            told = _try_tcp(query, server, left / 2)
-            if is_doubtful and not (told and _repeats(told, query)):
+            told = _exchange_by_tcp_or_none(query, server, left / 2)
+            if is_doubtful and not (told and _repeats_question(told, query)):
                 _folding.add(server)
             if told:
                 return parse_response(told)
@@ -267,25 +271,27 @@ def _read_answer(
     """Return the packet's answer, or that of TCP if the packet is truncated; None if the packet
     cannot be read.
     """
-    if plain := wire.read(packet, query):
+    if plain := wire.read_packet(packet, query):
         return plain
     try:
         response = dns.message.from_wire(packet)
     except (dns.exception.DNSException, ValueError, struct.error):
         return None
     if response.flags & dns.flags.TC:
-        response = _tcp(query, server, max(until - time.monotonic(), 0.001))
+        response = _exchange_by_tcp(query, server, max(until - time.monotonic(), 0.001))
     return parse_response(response) if isinstance(response, dns.message.QueryMessage) else None
 
 
-def _try_tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessage | None:
+def _exchange_by_tcp_or_none(
+    query: bytes, server: Server, seconds: float
+) -> dns.message.QueryMessage | None:
     try:
-        return _tcp(query, server, seconds)
+        return _exchange_by_tcp(query, server, seconds)
     except (OSError, EOFError, dns.exception.DNSException):
         return None
 
 
-def _tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessage:
+def _exchange_by_tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessage:
     address, port = server
     exchanges.note_tcp(server)
     asked = dns.message.from_wire(query)
@@ -294,7 +300,7 @@ def _tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessa
     return cast(dns.message.QueryMessage, told)
 
 
-def _repeats(told: dns.message.QueryMessage, query: bytes) -> bool:
+def _repeats_question(told: dns.message.QueryMessage, query: bytes) -> bool:
     """Whether an answer repeats the question letter for letter."""
     asked = dns.message.from_wire(query).question[0].name
     return bool(told.question) and told.question[0].name.labels == asked.labels

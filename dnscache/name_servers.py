@@ -94,7 +94,7 @@ class LookupBudget:
             return
         self._refill_at = now + REFILL_SECONDS
         for server in self._servers():
-            granted = take_tokens(server_text(server), missing, share=self._share(now))
+            granted = take_tokens(server_text(server), missing, share=self._ramp_share(now))
             with self._change:
                 self._ready.extend([server] * granted)
                 self._change.notify(granted)
@@ -134,7 +134,7 @@ class LookupBudget:
             self._is_closed = True
             self._change.notify_all()
 
-    def _share(self, now: float) -> float:
+    def _ramp_share(self, now: float) -> float:
         if not self._ramp_seconds:
             return 1.0
         return min(1.0, FIRST_SHARE + (1 - FIRST_SHARE) * (now - self._began) / self._ramp_seconds)

@@ -16,7 +16,7 @@ from dnscache.api import TEXT, EntryStatus, Name
 from dnscache.models import DnsDropped
 from dnscache.protocol.names import read_host
 from dnscache.records import MOST_PER_SECOND
-from dnscache.services import log_act
+from dnscache.services import log_action
 from serving.access import AuthenticatedRequest, needs
 from serving.listing.columns import Column, row_of
 from serving.listing.endpoint import listed
@@ -136,7 +136,7 @@ class FailingName:
 
 
 def _failing_names(*, most: int, **wanted: Any) -> tuple[list[FailingName], str | None]:
-    rows = selectors.hard_names(**wanted, most=most + 1)
+    rows = selectors.failing_names(**wanted, most=most + 1)
     return cut_to_limit([row_of(FailingName, row) for row in rows], most, lambda row: row.name)
 
 
@@ -261,7 +261,7 @@ def list_dns_domains(
     ] = "",
     limit: Annotated[int, Query(ge=1, le=200, description="rows per page")] = 50,
 ) -> dict[str, Any]:
-    found = selectors.domains(text=q, after=cursor, most=limit + 1, machine=machine)
+    found = selectors.registered_names(text=q, after=cursor, most=limit + 1, machine=machine)
     items, following = cut_to_limit(found.domains, limit, lambda domain: domain.registrable)
     return {
         "machine": found.machine,
@@ -306,7 +306,7 @@ def update_name_server(
     limit: LimitIn,
 ) -> selectors.ServerFigures:
     services.set_limit(name, limit.per_second)
-    log_act(request.user, [name], f"limit of {limit.per_second} look-ups a second")
+    log_action(request.user, [name], f"limit of {limit.per_second} look-ups a second")
     return next(one for one in selectors.name_servers() if one.server == name)
 
 
@@ -328,5 +328,5 @@ def list_dns_evictions(request: AuthenticatedRequest) -> dict[str, Any]:
 @needs("dnscache.delete_dnsentry")
 def flush_dns(request: AuthenticatedRequest, order: FlushIn) -> dict[str, int]:
     names = services.flush_scope(order.scope, order.value)
-    log_act(request.user, [order.value or order.scope], "flush")
+    log_action(request.user, [order.value or order.scope], "flush")
     return {"names": names}

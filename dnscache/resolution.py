@@ -79,7 +79,7 @@ def resolution_of(
     """
     left, age = max(0.0, entry.fresh_until - now), max(0.0, now - entry.resolved_at)
     stale = bool(entry.addresses) and left == 0 and not (just_asked and not entry.fails)
-    addresses = _rotated(entry.addresses, turn)
+    addresses = _rotate_addresses(entry.addresses, turn)
     return Resolution(
         entry.name,
         entry.status,
@@ -94,7 +94,7 @@ def resolution_of(
     )
 
 
-def _rotated(addresses: tuple[str, ...], turn: int) -> tuple[str, ...]:
+def _rotate_addresses(addresses: tuple[str, ...], turn: int) -> tuple[str, ...]:
     if len(addresses) < 2:
         return addresses
     families = ([a for a in addresses if ":" not in a], [a for a in addresses if ":" in a])

@@ -18,9 +18,9 @@ from typing import Protocol
 
 from dnscache import store
 from dnscache.answer_cache import AnswerCache, FlushWatch, PendingLookup, forget_flushed
-from dnscache.lookup import TRY_SECONDS, Server, ask
+from dnscache.lookup import TRY_SECONDS, Server, query_name
 from dnscache.models import DnsFlush
-from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply, answer_from
+from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply, answer_of_reply
 from dnscache.protocol.names import DnsCacheError, levels_of, read_host
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import (
@@ -122,7 +122,7 @@ class Resolver:
                 resolutions[host] = unanswered_resolution(name, waited)
         return resolutions
 
-    def warm_start(self) -> int:
+    def load_stored_answers(self) -> int:
         """Take over the answers that earlier processes stored, the most useful first. Return their
         number.
         """
@@ -134,7 +134,7 @@ class Resolver:
         flushes.
         """
         self._flushes.apply_new_flushes(now)
-        known = store.read([name for name in names if self.memory.find(name, now) is None])
+        known = store.read_answers([name for name in names if self.memory.find(name, now) is None])
         self.memory.adopt(
             [
                 (levels_of(name).first, CachedAnswer(answer, now=now))
@@ -182,14 +182,14 @@ class Resolver:
         """
         found: Found = {}
         try:
-            known = self._last_answers(lookups.keys())
+            known = self._previous_answers(lookups.keys())
             now = self.clock()
             for name, answer in known.items():
                 if answer.may_be_served(now) and (
                     entry := self.memory.end_lookup(name, answer, now)
                 ):
                     found[name] = entry, AnswerSource.DATABASE
-            self._look_up(
+            self._look_up_all(
                 [name for name in lookups if name not in found], found, known, parallel, until
             )
         finally:
@@ -200,12 +200,12 @@ class Resolver:
         )
         return found
 
-    def _last_answers(self, names: Collection[str]) -> dict[str, DnsAnswer]:
+    def _previous_answers(self, names: Collection[str]) -> dict[str, DnsAnswer]:
         """The last answers: usually the stored ones, but a `WriteBehind` may not have stored one
         yet.
         """
         known = {name: entry.answer for name in names if (entry := self.memory.space.find(name))}
-        for name, answer in store.read(names).items():
+        for name, answer in store.read_answers(names).items():
             if name not in known or (known[name].resolved_at, known[name].fails) <= (
                 answer.resolved_at,
                 answer.fails,
@@ -213,7 +213,7 @@ class Resolver:
                 known[name] = answer
         return known
 
-    def _look_up(
+    def _look_up_all(
         self,
         names: list[str],
         found: Found,
@@ -233,16 +233,18 @@ class Resolver:
             if name in known and known[name].is_usable_stale(now)
         }
 
-        def one(name: str) -> None:
+        def look_up_one(name: str) -> None:
             left = until - time.monotonic()
-            reply = ask(name, seconds=min(left, patience.get(name, left)), servers=self.servers)
+            reply = query_name(
+                name, seconds=min(left, patience.get(name, left)), servers=self.servers
+            )
             now = self.clock()
             if _is_evidence(reply):
-                answer = answer_from(name, reply, previous=known.get(name), now=now)
+                answer = answer_of_reply(name, reply, previous=known.get(name), now=now)
                 if entry := self.memory.end_lookup(name, answer, now):
                     found[name] = entry, AnswerSource.LOOKUP
 
-        _for_each(one, names, threads=min(parallel, len(names)))
+        _for_each(look_up_one, names, threads=min(parallel, len(names)))
 
 
 def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) -> None:
@@ -252,15 +254,15 @@ def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) ->
     """
     waiting = iter(names)
 
-    def serve() -> None:
+    def run_queue() -> None:
         # the next item of a list is taken in one step, so no two threads get the same item
         for name in waiting:
             work(name)
 
     if threads <= 1:
-        return serve()
+        return run_queue()
     with ThreadPoolExecutor(threads, thread_name_prefix="dns") as pool:
-        for worker in [pool.submit(serve) for _ in range(threads)]:
+        for worker in [pool.submit(run_queue) for _ in range(threads)]:
             worker.result()  # result() raises only what a fault of ours can have raised
 
 

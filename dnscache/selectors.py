@@ -25,7 +25,7 @@ from dnscache.preresolver.preresolver import live_pre_resolvers
 from dnscache.protocol.answers import MOST_TRIES, DnsStatus
 from dnscache.records import DEFAULT_PER_SECOND, WAITS
 from dnscache.regions.entry import Region
-from dnscache.regions.reverse import REASONS, reason_of
+from dnscache.regions.reverse import REASONS, failure_reason
 from serving.listing.columns import Column
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -91,9 +91,9 @@ def cache_overview() -> CacheOverview:
         shares={key: sums[key] / used if used else 0.0 for key in (*SOURCES, "stale")},
         wait_ms={
             "mean": 1000 * waited / used if used else 0.0,
-            **{f"p{p}": _percentile(waits, p / 100) for p in (50, 95, 99)},
+            **{f"p{p}": _wait_percentile(waits, p / 100) for p in (50, 95, 99)},
         },
-        hosts_waiting=waited / _seconds_counted(),
+        hosts_waiting=waited / _counted_seconds(),
         threads_saved=DnsEntry.objects.filter(expires_at__gt=Now()).aggregate(
             sum=Sum("weight", default=0.0)
         )["sum"],
@@ -102,7 +102,7 @@ def cache_overview() -> CacheOverview:
         failed=sums["failed"],
         cut=sums["cut"],
         is_silent=_are_silent(minutes),
-        regions=_rows(
+        regions=_typed_rows(
             DnsEntry.objects.order_by("region", "status")
             .values("region", "status")
             .annotate(names=Count("pk"))
@@ -124,7 +124,7 @@ def _are_silent(minutes: Sequence[DnsMinute]) -> bool:
     )
 
 
-def _seconds_counted() -> float:
+def _counted_seconds() -> float:
     """The seconds of the last hour, idle minutes included; fewer in a younger installation."""
     first = DnsMinute.objects.aggregate(first=Min("minute"))["first"]
     return (
@@ -153,12 +153,12 @@ def name_servers() -> list[ServerFigures]:
     limits = dict(DnsServer.objects.values_list("server", "per_second"))
     configured = [server_text(server) for server in configured_servers()]
     return [
-        _figures(server, limits.get(server, DEFAULT_PER_SECOND), figures.get(server, {}))
+        _server_figures(server, limits.get(server, DEFAULT_PER_SECOND), figures.get(server, {}))
         for server in dict.fromkeys([*configured, *sorted(figures)])
     ]
 
 
-def _figures(server: str, per_second: int, row: Mapping[str, Any]) -> ServerFigures:
+def _server_figures(server: str, per_second: int, row: Mapping[str, Any]) -> ServerFigures:
     counts = {key: row.get(f"sum_{key}", 0) for key in SERVER_SUMS}
     answered = counts["answered"]
     return ServerFigures(
@@ -171,11 +171,11 @@ def _figures(server: str, per_second: int, row: Mapping[str, Any]) -> ServerFigu
     )
 
 
-def _rows(found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _typed_rows(found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return list(found)
 
 
-def _percentile(waits: Sequence[int], share: float) -> float | None:
+def _wait_percentile(waits: Sequence[int], share: float) -> float | None:
     """Return the upper bound, in ms, of the class of a wait; None for the last class."""
     left = share * sum(waits)
     for count, end in zip(waits, WAITS, strict=False):
@@ -218,7 +218,7 @@ SORTS = {
 }
 
 
-def hard_names(
+def failing_names(
     *, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100
 ) -> list[ConflictName]:
     """The names of the negative region. The order of the conflict area itself is that of weight:
@@ -232,16 +232,16 @@ def hard_names(
     if status:
         found = found.filter(status=status)
     if after and (last := DnsEntry.objects.filter(name=after).first()):
-        found = found.filter(_names_after(last, sort))
+        found = found.filter(_condition_after(last, sort))
     rows = list(found[:most])
     pinned = pinned_names([row.name for row in rows])
     return [
-        ConflictName(row, reason_of(DnsStatus(row.status), row.fails), row.name in pinned)
+        ConflictName(row, failure_reason(DnsStatus(row.status), row.fails), row.name in pinned)
         for row in rows
     ]
 
 
-def _names_after(last: DnsEntry, sort: str) -> Q:
+def _condition_after(last: DnsEntry, sort: str) -> Q:
     """The names after the given one in an order of SORTS; equal ones are in alphabetical order."""
     column, is_falling = SORTS[sort].removeprefix("-"), SORTS[sort].startswith("-")
     value = getattr(last, column)
@@ -335,11 +335,13 @@ class DomainTree(CacheView):
     not_shown: int
 
 
-def domains(*, text: str = "", after: str = "", most: int = 100, machine: str = "") -> DomainList:
+def registered_names(
+    *, text: str = "", after: str = "", most: int = 100, machine: str = ""
+) -> DomainList:
     """Return registered names from table 1 of a live cache, with the number of names in each
     tree.
     """
-    told, machines = _one_of(query_caches(text=text, after=after, most=most), machine)
+    told, machines = _answer_of_machine(query_caches(text=text, after=after, most=most), machine)
     if told is None:
         return DomainList(None, machines, 0, [])
     found = [DomainCount(*row) for row in told["domains"]]
@@ -350,18 +352,22 @@ def domain_tree(registrable: str, *, machine: str = "") -> DomainTree:
     """Return the tree of a registered name from a live cache: the second level, and the third below
     it.
     """
-    told, machines = _one_of(query_caches(domain=registrable), machine)
+    told, machines = _answer_of_machine(query_caches(domain=registrable), machine)
     if told is None:
         return DomainTree(None, machines, [], [], 0)
     branches = [
-        NameBranch(one["name"], one["entry"] and _leaf(one["entry"]), [*map(_leaf, one["below"])])
+        NameBranch(
+            one["name"], one["entry"] and _name_leaf(one["entry"]), [*map(_name_leaf, one["below"])]
+        )
         for one in told["branches"]
     ]
-    reverse = [_leaf(one) for one in told["reverse"]]
+    reverse = [_name_leaf(one) for one in told["reverse"]]
     return DomainTree(told["machine"], machines, branches, reverse, told["not_shown"])
 
 
-def _one_of(told: list[dict[str, Any]], machine: str) -> tuple[dict[str, Any] | None, list[str]]:
+def _answer_of_machine(
+    told: list[dict[str, Any]], machine: str
+) -> tuple[dict[str, Any] | None, list[str]]:
     """The answer of the requested machine, or of the first if none is requested, and the names of
     all machines.
     """
@@ -370,6 +376,6 @@ def _one_of(told: list[dict[str, Any]], machine: str) -> tuple[dict[str, Any] | 
     return (chosen[0] if chosen else None), machines
 
 
-def _leaf(told: dict[str, Any]) -> NameLeaf:
+def _name_leaf(told: dict[str, Any]) -> NameLeaf:
     times = {key: datetime.fromtimestamp(told[key], UTC) for key in ("expires_at", "last_access")}
     return NameLeaf(**{**told, **times})

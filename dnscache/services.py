@@ -32,7 +32,7 @@ class UnknownServer(DnsCacheError):
     """No name server of this installation."""
 
 
-def flush(names: Collection[str]) -> int:
+def flush_names(names: Collection[str]) -> int:
     """Forget these names: at once in PostgreSQL and in this process, in other processes within a
     second of their next use of the cache.
 
@@ -46,7 +46,7 @@ def flush(names: Collection[str]) -> int:
     return deleted
 
 
-def act_on(text: str, verb: str) -> str:
+def apply_action(text: str, verb: str) -> str:
     """Retry, pin or unpin a name for an operator; return the name.
 
     Raises DnsCacheError for an invalid name.
@@ -55,7 +55,7 @@ def act_on(text: str, verb: str) -> str:
     if host.is_literal:
         raise BadName(f"{host.text} is an address: no look-up is needed")
     if verb == "retry":
-        flush([host.text])
+        flush_names([host.text])
     elif verb == "pin":
         DnsPin.objects.get_or_create(name=host.text)
     else:
@@ -79,18 +79,18 @@ def set_limit(server: str, per_second: int) -> None:
 def flush_domain(registrable: str) -> int:
     """Forget a registered name with all names below it."""
     order = DnsFlush(scope=DnsFlush.Scope.DOMAIN, value=registrable)
-    return _flush_here_too(order, DnsEntry.objects.filter(registrable=registrable))
+    return _order_and_apply_flush(order, DnsEntry.objects.filter(registrable=registrable))
 
 
 def flush_reverse_region() -> int:
     """Forget every name that failed or was slow, so that all of them are looked up again."""
-    return _flush_here_too(
+    return _order_and_apply_flush(
         DnsFlush(scope=DnsFlush.Scope.REVERSE), DnsEntry.objects.filter(region=Region.REVERSE)
     )
 
 
 def flush_all() -> int:
-    return _flush_here_too(DnsFlush(scope=DnsFlush.Scope.ALL), DnsEntry.objects.all())
+    return _order_and_apply_flush(DnsFlush(scope=DnsFlush.Scope.ALL), DnsEntry.objects.all())
 
 
 def flush_scope(scope: str, value: str = "") -> int:
@@ -107,7 +107,7 @@ def flush_scope(scope: str, value: str = "") -> int:
     raise BadName(f"{scope[:20]!r} is none of all, reverse and domain")
 
 
-def _flush_here_too(order: DnsFlush, entries: QuerySet[DnsEntry]) -> int:
+def _order_and_apply_flush(order: DnsFlush, entries: QuerySet[DnsEntry]) -> int:
     deleted = _order_flush([order], entries)
     resolver.apply_flush(order)
     return deleted
@@ -121,7 +121,7 @@ def _order_flush(orders: list[DnsFlush], entries: QuerySet[DnsEntry]) -> int:
     return deleted
 
 
-def log_act(user: User, names: Collection[str], verb: str) -> None:
+def log_action(user: User, names: Collection[str], verb: str) -> None:
     """Log that the user did this to the names."""
     kind = ContentType.objects.get_for_model(DnsEntry)
     flag = DELETION if verb in FORGETS else CHANGE

@@ -64,7 +64,7 @@ WRITE_EVERY_SECONDS = 1.0
 WRITE_BATCH = 500
 
 
-def read(names: Collection[str]) -> dict[str, DnsAnswer]:
+def read_answers(names: Collection[str]) -> dict[str, DnsAnswer]:
     """Return the stored answers of the names, fresh or not, by one query."""
     if not names:
         return {}
@@ -84,7 +84,7 @@ def stored_rows(*, most: int, now: float) -> Iterator[tuple[str, str]]:
         yield from rows.rows()
 
 
-def write(answers: Collection[DnsAnswer]) -> None:
+def write_answers(answers: Collection[DnsAnswer]) -> None:
     """Keep the answers, as `write_entries` does."""
     write_entries([CachedAnswer(answer, now=answer.resolved_at) for answer in answers])
 
@@ -96,13 +96,13 @@ def write_entries(entries: Collection[CachedAnswer]) -> None:
     if not entries:
         return
     # The rows are sorted: two workers that write the same names must lock them in the same order.
-    rows = [_row(entry) for entry in sorted(entries, key=lambda entry: entry.name)]
+    rows = [_row_of_entry(entry) for entry in sorted(entries, key=lambda entry: entry.name)]
     with connection.cursor() as cursor:
         cursor.execute(_UPSERT, [json.dumps(rows)])
     name_servers.write_questions()
 
 
-def _row(entry: CachedAnswer) -> dict[str, object]:
+def _row_of_entry(entry: CachedAnswer) -> dict[str, object]:
     return {
         "name": entry.name,
         "registrable": levels_of(entry.name).first,

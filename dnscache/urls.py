@@ -7,9 +7,9 @@ from dnscache import views
 app_name = "dnscache"
 urlpatterns = [
     path("", views.overview, name="overview"),
-    path("minutes.csv", views.minutes, name="minutes"),
-    path("limit/", views.limit, name="limit"),
-    path("flush/", views.flush, name="flush"),
-    re_path(r"^(?P<deed>retry|pin|unpin)/$", views.act, name="act"),
-    re_path(r"^export\.(?P<kind>csv|json|txt)$", views.export, name="export"),
+    path("minutes.csv", views.minutes_csv, name="minutes"),
+    path("limit/", views.limit_name_server, name="limit"),
+    path("flush/", views.flush_scope, name="flush"),
+    re_path(r"^(?P<deed>retry|pin|unpin)/$", views.act_on_name, name="act"),
+    re_path(r"^export\.(?P<kind>csv|json|txt)$", views.export_cache, name="export"),
 ]

@@ -19,7 +19,7 @@ from dnscache import selectors, services
 from dnscache.models import DnsDropped, DnsEntry
 from dnscache.protocol.names import LONGEST_NAME, DnsCacheError
 from dnscache.records import MOST_PER_SECOND, SUMS, DnsMinute
-from dnscache.services import log_act
+from dnscache.services import log_action
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, row_file, send, text_file
 from serving.paging import cut_to_limit
@@ -109,11 +109,11 @@ def overview(request: AuthenticatedRequest) -> HttpResponse:
         "most_per_second": MOST_PER_SECOND,
     }
     if not wants_fragment(request):
-        context |= {"tree": _tree(request), "list": _conflict_area(request)}
+        context |= {"tree": _tree_context(request), "list": _conflict_area_context(request)}
     return render_live(request, "dnscache/overview.html", "dnscache/_overview.html", context)
 
 
-def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
+def _tree_context(request: AuthenticatedRequest) -> dict[str, Any]:
     """Registered names after `?behind=` that contain `?registered=`, or the tree of `?domain=`."""
     text, behind, domain, machine = (
         asked_text(request.GET, name, most=LONGEST_NAME)
@@ -122,12 +122,12 @@ def _tree(request: AuthenticatedRequest) -> dict[str, Any]:
     facts: dict[str, Any] = {"domain": domain, "text": text, "domains": (), "next": None}
     if domain:
         return {**facts, "view": selectors.domain_tree(domain, machine=machine)}
-    view = selectors.domains(text=text, after=behind, most=ROWS + 1, machine=machine)
+    view = selectors.registered_names(text=text, after=behind, most=ROWS + 1, machine=machine)
     rows, following = cut_to_limit(view.domains, ROWS, lambda row: row.registrable)
     return {**facts, "view": view, "domains": rows, "next": following}
 
 
-def _conflict_area(request: AuthenticatedRequest) -> dict[str, Any]:
+def _conflict_area_context(request: AuthenticatedRequest) -> dict[str, Any]:
     """The names of the conflict area with `?status=` that contain `?q=`, in the order of `?sort=`,
     after the name `?after=`. For the status EVICTED: answers that were evicted before they expired,
     the latest first.
@@ -148,7 +148,7 @@ def _conflict_area(request: AuthenticatedRequest) -> dict[str, Any]:
         dropped = DnsDropped.objects.filter(name__contains=text).order_by("-pk")
         return {**facts, "dropped": dropped[: 2 * ROWS]}
     sort = sort if sort in selectors.SORTS else "weight"
-    rows = selectors.hard_names(
+    rows = selectors.failing_names(
         status=status if status in counts else "", text=text, sort=sort, after=after, most=ROWS + 1
     )
     columns = [
@@ -159,31 +159,31 @@ def _conflict_area(request: AuthenticatedRequest) -> dict[str, Any]:
 
 
 @authenticated(needs="dnscache.view_dnsentry")
-def export(request: AuthenticatedRequest, kind: str) -> StreamingHttpResponse:
+def export_cache(request: AuthenticatedRequest, kind: str) -> StreamingHttpResponse:
     """Download the whole cache: for spreadsheets, for programs, or as the text of a zone."""
     return send(cache_file(kind))
 
 
 @authenticated(needs="dnscache.view_dnsentry")
-def minutes(request: AuthenticatedRequest) -> StreamingHttpResponse:
+def minutes_csv(request: AuthenticatedRequest) -> StreamingHttpResponse:
     return send(minutes_file(selectors.cache_overview().minutes))
 
 
 @authenticated(needs="dnscache.change_dnsentry", methods=("POST",))
-def act(request: AuthenticatedRequest, deed: str) -> HttpResponse:
+def act_on_name(request: AuthenticatedRequest, deed: str) -> HttpResponse:
     """Retry, pin or unpin the name that was posted."""
     try:
-        name = services.act_on(request.POST.get("name", ""), deed)
+        name = services.apply_action(request.POST.get("name", ""), deed)
     except DnsCacheError as error:
         messages.error(request, f"Give the name of a host: {error}.")
         return _redirect_back(request)
-    log_act(request.user, [name], deed)
+    log_action(request.user, [name], deed)
     messages.success(request, SENTENCES[deed].format(name=name))
     return _redirect_back(request)
 
 
 @authenticated(needs="dnscache.delete_dnsentry", methods=("POST",))
-def flush(request: AuthenticatedRequest) -> HttpResponse:
+def flush_scope(request: AuthenticatedRequest) -> HttpResponse:
     """Forget the names of `scope`: `all`, `reverse`, or `domain` with the registered name in
     `value`.
     """
@@ -193,13 +193,13 @@ def flush(request: AuthenticatedRequest) -> HttpResponse:
     except DnsCacheError as error:
         messages.error(request, f"Nothing is flushed: {error}.")
         return _redirect_back(request)
-    log_act(request.user, [value or scope], "flush")
+    log_action(request.user, [value or scope], "flush")
     messages.success(request, f"{count:,} names flushed; other processes notice within a second.")
     return _redirect_back(request)
 
 
 @authenticated(needs="dnscache.change_dnsserver", methods=("POST",))
-def limit(request: AuthenticatedRequest) -> HttpResponse:
+def limit_name_server(request: AuthenticatedRequest) -> HttpResponse:
     """Limit look-ups at the name server `server` to `per_second` a second."""
     server, text = request.POST.get("server", ""), request.POST.get("per_second", "")
     try:
@@ -208,7 +208,7 @@ def limit(request: AuthenticatedRequest) -> HttpResponse:
     except DnsCacheError as error:
         messages.error(request, f"The limit is as it was: {error}.")
         return _redirect_back(request)
-    log_act(request.user, [server], f"limit of {per_second} look-ups a second")
+    log_action(request.user, [server], f"limit of {per_second} look-ups a second")
     messages.success(request, f"{server} is asked {per_second:,} names a second at most.")
     return _redirect_back(request)
 
@@ -227,7 +227,7 @@ def cache_file(kind: str) -> Download:
     rows = DnsEntry.objects.order_by("name").values(*FIELDS).iterator(chunk_size=2000)
     if kind == "txt":
         return text_file("dns-cache", (line for row in rows for line in _zone_lines(row)))
-    return row_file("dns-cache", kind, map(_with_plain_times, rows), FIELDS)
+    return row_file("dns-cache", kind, map(_row_with_plain_times, rows), FIELDS)
 
 
 def minutes_file(minutes: Iterable[DnsMinute]) -> Download:
@@ -249,6 +249,6 @@ def _zone_lines(row: dict[str, object]) -> Iterator[str]:
         yield f"{owner}. {row['ttl']} IN {'AAAA' if ':' in address else 'A'} {address}\n"
 
 
-def _with_plain_times(row: dict[str, object]) -> dict[str, object]:
+def _row_with_plain_times(row: dict[str, object]) -> dict[str, object]:
     """The row with times as texts that have a space between date and time."""
     return {name: str(cell) if isinstance(cell, datetime) else cell for name, cell in row.items()}

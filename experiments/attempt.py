@@ -51,7 +51,7 @@ class WaitRegistry:
         self._expected: dict[UUID, threading.Event] = {}
 
     @contextmanager
-    def expecting(self, request_id: UUID) -> Iterator[threading.Event]:
+    def expect_request(self, request_id: UUID) -> Iterator[threading.Event]:
         """Yield an event that is set once the request no longer waits."""
         served = threading.Event()
         with self._lock:
@@ -131,7 +131,7 @@ class RequestAttempt:
         started_at = timezone.now()
         outcome, deadlocked, detail = ExperimentOutcome.COMPLETED, False, ""
         try:
-            self._work()
+            self._do_steps()
         except WaitBoundExceeded as over:
             outcome, deadlocked = ExperimentOutcome.LOCKED, over.deadlocked
         except (RequestExceedsNeed, ClaimExceedsCapacity) as error:
@@ -153,14 +153,14 @@ class RequestAttempt:
             detail=detail,
         )
 
-    def _work(self) -> None:
+    def _do_steps(self) -> None:
         label = self._job.label if self._number == 1 else f"{self._job.label}, try {self._number}"
         reference = f"{EXPERIMENT_REF}{self._context.experiment.pk}/{label}"
         self.process = register_process(
             pool=self._context.pool.pk,
             label=label,
             run_ref=reference,
-            maximum=by_key(self._job.claim),
+            maximum=amounts_by_key(self._job.claim),
         ).pk
         for step in self._job.steps:
             self._take_units(step.amounts)
@@ -172,11 +172,11 @@ class RequestAttempt:
         """Request the units, and wait for the grant. Raises WaitBoundExceeded."""
         assert self.process is not None
         request_id = uuid4()
-        with self._context.waits.expecting(request_id) as served:
+        with self._context.waits.expect_request(request_id) as served:
             began = time.monotonic()
             outcome = request_resources(
                 process=self.process,
-                amounts=by_key(amounts),
+                amounts=amounts_by_key(amounts),
                 request_id=request_id,
                 kind=RequestKind.STAGE if self._epoch else RequestKind.START,
                 epoch=self._epoch,
@@ -184,10 +184,10 @@ class RequestAttempt:
             )
             self._deciding += time.monotonic() - began
             if not outcome.granted:
-                outcome = self._await(request_id, served)
-        self._begin(outcome)
+                outcome = self._await_units(request_id, served)
+        self._begin_shift(outcome)
 
-    def _await(self, request_id: UUID, served: threading.Event) -> RequestOutcome:
+    def _await_units(self, request_id: UUID, served: threading.Event) -> RequestOutcome:
         """Wait for units that were not granted at once; only this counts as waiting, not how busy
         the machine is.
         """
@@ -198,14 +198,14 @@ class RequestAttempt:
                 - self._waited
                 - (time.monotonic() - began)
             ) > 0:
-                outcome = self._look_once(request_id, served, left)
+                outcome = self._check_once(request_id, served, left)
                 if outcome.granted:
                     return outcome
-            return self._give_up(request_id)
+            return self._cancel_request(request_id)
         finally:
             self._waited += time.monotonic() - began
 
-    def _look_once(self, request_id: UUID, served: threading.Event, left: float) -> RequestOutcome:
+    def _check_once(self, request_id: UUID, served: threading.Event, left: float) -> RequestOutcome:
         served.wait(min(left, LOOK_SECONDS))
         if self._context.stopping.is_set():
             raise ExperimentStopped
@@ -216,7 +216,7 @@ class RequestAttempt:
             )
         return outcome
 
-    def _give_up(self, request_id: UUID) -> RequestOutcome:
+    def _cancel_request(self, request_id: UUID) -> RequestOutcome:
         """Raise WaitBoundExceeded, with the state of the pool's rows at this moment, unless a grant
         came first.
         """
@@ -226,7 +226,7 @@ class RequestAttempt:
             raise WaitBoundExceeded(deadlocked=deadlocked)
         return outcome
 
-    def _begin(self, outcome: RequestOutcome) -> None:
+    def _begin_shift(self, outcome: RequestOutcome) -> None:
         if self._epoch is None:
             assert self.process is not None
             assert outcome.epoch is not None
@@ -250,5 +250,5 @@ class RequestAttempt:
             self._context.waits.wake()
 
 
-def by_key(amounts: Vector) -> Mapping[str, int]:
+def amounts_by_key(amounts: Vector) -> Mapping[str, int]:
     return {key: units for (key, _, _), units in zip(CLASSES, amounts, strict=True) if units}

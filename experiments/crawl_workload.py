@@ -69,10 +69,12 @@ def plan_crawls(*, crawls: int, seed: int) -> CrawlWorkload:
         "dns_slots": WORKERS,
         "archive_writers": WORKERS - 1,
     }
-    return CrawlWorkload(capacity, tuple(_site(draw, number) for number in range(1, crawls + 1)))
+    return CrawlWorkload(
+        capacity, tuple(_planned_site(draw, number) for number in range(1, crawls + 1))
+    )
 
 
-def _site(draw: random.Random, number: int) -> PlannedSite:
+def _planned_site(draw: random.Random, number: int) -> PlannedSite:
     pages = draw.randint(LEAST_PAGES, MOST_PAGES)
     pdfs = draw.sample(range(pages // 2 + 1, pages + 1), draw.randint(1, MOST_PDFS))
     return PlannedSite(number, draw.randint(LEAST_THREADS, MOST_THREADS), pages, frozenset(pdfs))

@@ -86,7 +86,7 @@ class WaitingFigure:
     times_at: float = HEIGHT
 
 
-def draw(
+def waiting_figure(
     series: Mapping[str, Sequence[Sequence[Point]]], *, bound_seconds: float, began: datetime
 ) -> WaitingFigure:
     """Lay out, for each policy by name, the points of each of its rounds.
@@ -97,24 +97,29 @@ def draw(
     longest = max((at for at, _, _ in points), default=0.0) or 1.0
     highest = max(bound_seconds, *(waited for _, waited, _ in points), 0.0) * 1.05
 
-    def x(seconds: float) -> float:
+    def x_of_seconds(seconds: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * seconds / longest
 
-    def y(seconds: float) -> float:
+    def y_of_seconds(seconds: float) -> float:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / highest
 
-    def dots(one: Sequence[Point]) -> tuple[FigureDot, ...]:
-        return tuple(FigureDot(x(at), y(waited), over) for at, waited, over in sorted(one))
+    def dots_of_round(one: Sequence[Point]) -> tuple[FigureDot, ...]:
+        return tuple(
+            FigureDot(x_of_seconds(at), y_of_seconds(waited), over)
+            for at, waited, over in sorted(one)
+        )
 
     lines = tuple(
-        PolicyLine(name, index, tuple(map(dots, rounds)))
+        PolicyLine(name, index, tuple(map(dots_of_round, rounds)))
         for index, (name, rounds) in enumerate(series.items())
     )
-    marks = [(x(at), at, began + timedelta(seconds=at)) for at in _round_numbers(longest)]
+    marks = [
+        (x_of_seconds(at), at, began + timedelta(seconds=at)) for at in _round_numbers(longest)
+    ]
     across = tuple(AxisMark(place, f"{at:g}") for place, at, _ in marks)
     times = tuple(AxisMark(place, f"{moment:%H:%M:%S}") for place, _, moment in marks)
-    up = tuple(AxisMark(y(at), f"{at:g}") for at in _round_numbers(highest))
-    return WaitingFigure(lines, across, times, up, y(bound_seconds))
+    up = tuple(AxisMark(y_of_seconds(at), f"{at:g}") for at in _round_numbers(highest))
+    return WaitingFigure(lines, across, times, up, y_of_seconds(bound_seconds))
 
 
 def _path_of_dots(dots: Iterable[FigureDot]) -> str:

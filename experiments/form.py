@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from crawling.base.errors import BadOrder, CrawlError
-from crawling.scheduler.leader import is_somebody_leading
+from crawling.scheduler.leader import has_leader
 from experiments import store
 from experiments.jobs import EXPERIMENT
 from experiments.models import (
@@ -44,7 +44,7 @@ class NoScheduler(CrawlError):
     """No scheduler runs, so no shift would begin; start it (`make run` does), and try again."""
 
 
-def make_checked(
+def make_checked_experiment(
     *,
     policy: str,
     requests: int | None,
@@ -59,7 +59,7 @@ def make_checked(
     """
     if mistakes := shift_mistakes(kind, policy, requests):
         raise BadOrder(mistakes)
-    if kind == ExperimentKind.SHIFTS and not is_somebody_leading():
+    if kind == ExperimentKind.SHIFTS and not has_leader():
         raise NoScheduler
     usual = DEFAULT_CRAWLS if kind == ExperimentKind.SHIFTS else DEFAULT_REQUESTS
     return store.make_experiment(
@@ -88,15 +88,13 @@ def shift_mistakes(kind: str, policy: str, requests: int | None) -> dict[str, st
 
 
 def start_experiment(*, by: User, **asked: Any) -> Experiment:
-    """Make an experiment from the arguments of `make_checked`, and queue it. Raises the errors of
-    `make_checked`.
-    """
-    experiment = make_checked(by=by, **asked)
+    """Make an experiment and queue it, with arguments and errors of `make_checked_experiment`."""
+    experiment = make_checked_experiment(by=by, **asked)
     transaction.on_commit(partial(EXPERIMENT.job.ask, experiment.job_id))
     return experiment
 
 
-def choice_of(policies: Sequence[str]) -> str:
+def policies_in_words(policies: Sequence[str]) -> str:
     """The choice that gives these policies; empty if none does."""
     given = tuple(policies)
     return next((name for name, means in CHOICES.items() if means == given), "")

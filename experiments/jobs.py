@@ -11,7 +11,7 @@ from crawling.models import BackgroundJob
 from experiments.models import JOB_KIND, Experiment
 
 
-def _work(job: RunningJob) -> JobResult:
+def _run(job: RunningJob) -> JobResult:
     # only the process that runs an experiment needs the modules that fetch crawls and pages
     from experiments.runner import run_experiment
 
@@ -22,14 +22,14 @@ def _remove_crawls(job: BackgroundJob) -> None:
     """Remove the crawls of a job that was killed. Raises WrongState while one of them has not
     ended.
     """
-    from experiments.shift_run import clear_up
+    from experiments.shift_run import remove_crawls_of_experiment
 
     for experiment in Experiment.objects.filter(job=job):
-        if not clear_up(experiment, seconds=0):
+        if not remove_crawls_of_experiment(experiment, seconds=0):
             raise WrongState(f"Crawls of {experiment} have not ended yet.")
 
 
-def _experiment(job: BackgroundJob) -> Experiment:
+def _experiment_of_job(job: BackgroundJob) -> Experiment:
     return Experiment.objects.get(job=job)
 
 
@@ -37,13 +37,13 @@ EXPERIMENT = JobKind(
     name=JOB_KIND,
     label="experiment",
     done="finished",
-    work=_work,
+    work=_run,
     # its pages are on sites of its own, and its crawls are deleted when it ends
     effects=dict.fromkeys(JobEvent, JobEffect.KEEP),
     scope=JobScope.INSTALLATION,
     is_run_again=False,
     ends_itself=True,
-    about=_experiment,
+    about=_experiment_of_job,
     attempts=1,
     clear=_remove_crawls,
 )

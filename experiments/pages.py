@@ -20,8 +20,8 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.installation.permissions import may_end
 from crawling.jobs.cancel import cancel_job
 from experiments.crawl_workload import WORKERS
-from experiments.figure import WaitingFigure, draw
-from experiments.form import ExperimentForm, choice_of, start_experiment
+from experiments.figure import WaitingFigure, waiting_figure
+from experiments.form import ExperimentForm, policies_in_words, start_experiment
 from experiments.models import Experiment
 from experiments.report import (
     ExperimentView,
@@ -29,7 +29,7 @@ from experiments.report import (
     PolicyResult,
     RequestResult,
     experiment_views,
-    first_tries,
+    first_attempts,
     listed_experiments,
     request_results,
 )
@@ -72,13 +72,13 @@ def experiment(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     `?page=`.
     """
     found = get_object_or_404(listed_experiments(), pk=pk)
-    (view,), tries = experiment_views([found]), first_tries(found)
+    (view,), tries = experiment_views([found]), first_attempts(found)
     context = {
         "view": view,
         "may_cancel": may_end(request.user, found.job.by),
-        "choice": choice_of(found.policies),
-        "tables": _tables(view, tries, request.GET.get("page")),
-        "figure": _figure(view, tries),
+        "choice": policies_in_words(found.policies),
+        "tables": _request_tables(view, tries, request.GET.get("page")),
+        "figure": _waiting_figure(view, tries),
         "paper": PAPER_ROWS,
         "paper_ratio": PAPER_RATIO,
         "errata": ERRATA,
@@ -109,7 +109,7 @@ def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs="crawling.view_crawljob")
-def numbers(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
+def attempts_csv(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
     """Every attempt of an experiment, from which figure 3 is drawn."""
     tries = get_object_or_404(Experiment, pk=pk).tries.values_list(*TRIED)
     return send(cell_file(f"experiment-{pk}", TRIED, tries))
@@ -124,7 +124,7 @@ def _list_page(request: HttpRequest, form: ExperimentForm, status: int = 200) ->
     )
 
 
-def _tables(
+def _request_tables(
     view: ExperimentView, tries: FirstTries, shown: str | None
 ) -> list[tuple[str, PolicyResult, Page[int], tuple[RequestResult, ...]]]:
     """For each policy, the anchor of its table, and a page of its requests: their numbers, and the
@@ -150,7 +150,7 @@ def _tables(
     ]
 
 
-def _figure(view: ExperimentView, tries: FirstTries) -> WaitingFigure | None:
+def _waiting_figure(view: ExperimentView, tries: FirstTries) -> WaitingFigure | None:
     """Figure 3, from the first request on; None before that."""
     if not tries:
         return None
@@ -167,13 +167,13 @@ def _figure(view: ExperimentView, tries: FirstTries) -> WaitingFigure | None:
         if column.policy in tries
     }
     bound = view.experiment.bound_seconds
-    return draw(series, bound_seconds=bound, began=timezone.localtime(began))
+    return waiting_figure(series, bound_seconds=bound, began=timezone.localtime(began))
 
 
 app_name = "experiments"
 urlpatterns = [
     path("", experiments, name="experiments"),
-    path("<int:pk>/tries.csv", numbers, name="numbers"),
+    path("<int:pk>/tries.csv", attempts_csv, name="numbers"),
     path("<int:pk>/cancel/", cancel, name="cancel"),
     path("<int:pk>/", experiment, name="experiment"),
 ]

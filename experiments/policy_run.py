@@ -24,7 +24,7 @@ from experiments.attempt import (
     WaitRegistry,
 )
 from experiments.models import ExperimentOutcome, ExperimentPolicy
-from experiments.pool_state import deadlocked_in, unsafe_grants
+from experiments.pool_state import deadlocked_processes_of_pool, unsafe_grants
 from experiments.store import RunningExperiment, count_unsafe_grants
 from experiments.synthetic_web import HOST
 from experiments.workload import CLASSES, Workload, WorkloadJob
@@ -84,7 +84,9 @@ class PolicyRun:
         keeping.start()
         try:
             with ThreadPoolExecutor(self._at_a_time, thread_name_prefix="experiment") as threads:
-                self._await([threads.submit(self._work) for _ in range(self._at_a_time)])
+                self._await_threads(
+                    [threads.submit(self._run_thread) for _ in range(self._at_a_time)]
+                )
         finally:
             over.set()
             keeping.join()
@@ -107,9 +109,9 @@ class PolicyRun:
             raise AttemptLost(f"Page {page} could not be had: {fetched.error or fetched.status}")
 
     def deadlocked_now(self) -> frozenset[int]:
-        return deadlocked_in(self.pool)
+        return deadlocked_processes_of_pool(self.pool)
 
-    def _await(self, futures: list[Future[None]]) -> None:
+    def _await_threads(self, futures: list[Future[None]]) -> None:
         try:
             for future in as_completed(futures):
                 future.result()
@@ -118,7 +120,7 @@ class PolicyRun:
             self.stopping.set()
             self.waits.wake_all()
 
-    def _work(self) -> None:
+    def _run_thread(self) -> None:
         """The loop of one thread: take the next request, until there is none.
 
         A locked request goes to the end of the queue.
@@ -140,7 +142,7 @@ class PolicyRun:
             session.close()
             connections.close_all()
 
-    def _renew(self) -> None:
+    def _renew_leases(self) -> None:
         for process, epoch in list(self.leases.items()):
             renew_lease(process=process, epoch=epoch)
 
@@ -163,7 +165,7 @@ class PolicyRun:
                         self.waits.wake_all()
                     if time.monotonic() - renewed_at >= every:
                         renewed_at = time.monotonic()
-                        self._renew()
+                        self._renew_leases()
                 except OperationalError:  # as when PostgreSQL restarts: the next turn tries again
                     connections.close_all()
         finally:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from django.db.models import OuterRef, Q, Subquery
 
-from allocation.history.checkpoints import entries
+from allocation.history.checkpoints import ledger_entries
 from allocation.models import (
     EventKind,
     Pool,
@@ -24,7 +24,7 @@ from experiments.deadlock_detection import deadlocked_processes
 BLOCKING = (RequestKind.START, RequestKind.STAGE)
 
 
-def deadlocked_in(pool: Pool) -> frozenset[int]:
+def deadlocked_processes_of_pool(pool: Pool) -> frozenset[int]:
     """The processes that are truly deadlocked.
 
     One statement reads the pool, so it sees the pool at one moment.
@@ -52,7 +52,7 @@ def unsafe_grants(pool: Pool) -> Counter[int]:
     ledger.
     """
     replay, found = LedgerReplay(), Counter[int]()
-    for entry in entries(pool.pk):
+    for entry in ledger_entries(pool.pk):
         replay.apply_event(entry)
         if entry.kind == EventKind.GRANTED:
             state, rows = replay.state()

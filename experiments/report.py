@@ -154,7 +154,7 @@ def request_results(
     # there are thousands of rows, so no model objects are made
     for one in rows.values_list(*SHOWN, named=True):
         tries.setdefault(one.policy, {}).setdefault(one.number, []).append(one)
-    return {policy: tuple(map(_entry, by.values())) for policy, by in tries.items()}
+    return {policy: tuple(map(_request_result, by.values())) for policy, by in tries.items()}
 
 
 class FirstAttempt(NamedTuple):
@@ -169,7 +169,7 @@ class FirstAttempt(NamedTuple):
 FirstTries = dict[str, list[FirstAttempt]]
 
 
-def first_tries(experiment: Experiment) -> FirstTries:
+def first_attempts(experiment: Experiment) -> FirstTries:
     """The first attempts, from which figure 3 is drawn."""
     tries: FirstTries = {}
     rows = ExperimentRequest.objects.filter(FIRST, experiment=experiment).order_by("number")
@@ -197,9 +197,9 @@ def experiment_views(experiments: Sequence[Experiment]) -> list[ExperimentView]:
         experiment.pool_name(policy) for experiment in experiments for policy in experiment.policies
     ]
     pools = dict(Pool.objects.filter(name__in=names).values_list("name", "pk"))
-    durations = _durations(experiments)
+    durations = _durations_by_policy(experiments)
 
-    def column(experiment: Experiment, policy: str) -> PolicyResult:
+    def policy_result(experiment: Experiment, policy: str) -> PolicyResult:
         return PolicyResult(
             ExperimentPolicy(policy),
             pools.get(experiment.pool_name(policy)),
@@ -213,13 +213,13 @@ def experiment_views(experiments: Sequence[Experiment]) -> list[ExperimentView]:
         ExperimentView(
             experiment,
             *state_of(experiment, now),
-            tuple(column(experiment, policy) for policy in experiment.policies),
+            tuple(policy_result(experiment, policy) for policy in experiment.policies),
         )
         for experiment in experiments
     ]
 
 
-def _durations(experiments: Sequence[Experiment]) -> dict[tuple[int, str], float]:
+def _durations_by_policy(experiments: Sequence[Experiment]) -> dict[tuple[int, str], float]:
     """The seconds of all rounds of each policy, by experiment and policy."""
     found: dict[tuple[int, str], float] = {}
     for experiment, policy, took in (
@@ -255,7 +255,7 @@ def state_of(experiment: Experiment, now: datetime) -> tuple[ExperimentState, st
     return state, reasons[state]
 
 
-def _entry(tries: list[Any]) -> RequestResult:
+def _request_result(tries: list[Any]) -> RequestResult:
     """The result of one request from its rows, the first attempt first."""
     first, later = tries[0], tries[1:]
     return RequestResult(

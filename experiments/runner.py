@@ -8,11 +8,11 @@ from crawling.jobs.running_job import JobWaits, RunningJob
 from experiments.crawl_workload import WORKERS, plan_crawls
 from experiments.models import Experiment, ExperimentKind
 from experiments.policy_run import PolicyRun
-from experiments.shift_run import ShiftPolicyRun, clear_up
+from experiments.shift_run import ShiftPolicyRun, remove_crawls_of_experiment
 from experiments.shift_workers import running_workers
 from experiments.store import RunningExperiment
 from experiments.synthetic_web import serve_web
-from experiments.workload import make_workload, rounds
+from experiments.workload import make_workload, rounds_by_turns
 
 #: the bookmark of a job that has begun; the job cannot be continued from there
 BEGUN = "begun"
@@ -51,7 +51,7 @@ def run_experiment(job: RunningJob) -> JobResult:
 
 
 def _clear_up(experiment: Experiment) -> None:
-    if not clear_up(experiment):
+    if not remove_crawls_of_experiment(experiment):
         raise JobWaits(LEFT)
 
 
@@ -60,7 +60,7 @@ def _run_threads(running: RunningExperiment) -> None:
     workload = make_workload(requests=experiment.requests, seed=experiment.seed)
     with serve_web() as web:
         runs: dict[str, PolicyRun] = {}
-        for number, policy, jobs in rounds(workload.jobs, experiment.policies):
+        for number, policy, jobs in rounds_by_turns(workload.jobs, experiment.policies):
             if policy not in runs:
                 runs[policy] = PolicyRun(running, policy, workload, web)
             runs[policy].run(number, jobs)
@@ -75,9 +75,9 @@ def _run_shifts(running: RunningExperiment) -> None:
     with running_workers(WORKERS) as workers:
         try:
             runs: dict[str, ShiftPolicyRun] = {}
-            for number, policy, sites in rounds(workload.sites, experiment.policies):
+            for number, policy, sites in rounds_by_turns(workload.sites, experiment.policies):
                 if policy not in runs:
                     runs[policy] = ShiftPolicyRun(running, policy, workload, workers)
                 runs[policy].run(number, sites)
         finally:
-            clear_up(experiment)
+            remove_crawls_of_experiment(experiment)

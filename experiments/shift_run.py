@@ -35,7 +35,7 @@ from experiments.crawl_workload import (
     PlannedSite,
 )
 from experiments.models import Experiment, ExperimentOutcome
-from experiments.pool_state import BLOCKING, deadlocked_in, unsafe_grants
+from experiments.pool_state import BLOCKING, deadlocked_processes_of_pool, unsafe_grants
 from experiments.store import AttemptResult, RunningExperiment
 from experiments.synthetic_web import HOST, serve_sites
 
@@ -89,22 +89,22 @@ class ShiftPolicyRun:
             for address in addresses.values():
                 self._allow_network(urlsplit(address).port or 0)
             to_do = deque(sites)
-            while (going_on := self._going_on()) or to_do:
+            while (going_on := self._count_unfinished()) or to_do:
                 for _ in range(min(AT_A_TIME - going_on, len(to_do))):
                     site = to_do.popleft()
-                    self._runs[site.number] = self._start(site, addresses[site.number])
+                    self._runs[site.number] = self._start_crawl(site, addresses[site.number])
                 time.sleep(LOOK_SECONDS)  # the workers, in other processes, change the rows
         unsafe = unsafe_grants(self.pool)
         for number, run in self._runs.items():
-            result = replace(self._result(number, run, unsafe), round=round_)
+            result = replace(self._attempt_result(number, run, unsafe), round=round_)
             self._running.record(self._policy, result)
 
     def _allow_network(self, port: int) -> None:
-        note = note_of(self._experiment)
+        note = network_note(self._experiment)
         network = AllowedNetwork(network=HOST, port_from=port, port_to=port, note=note)
         add_access_rule(network, by=self._experiment.job.by)
 
-    def _start(self, site: PlannedSite, address: str) -> Run:
+    def _start_crawl(self, site: PlannedSite, address: str) -> Run:
         order = {
             "name": f"Experiment {self._experiment.pk}, {self._policy}: crawl {site.number}",
             "seeds": [f"{address}/"],
@@ -116,7 +116,7 @@ class ShiftPolicyRun:
         by = self._experiment.job.by
         return start_run(create_crawl(order, by=by, own_pool=self.pool), by=by)
 
-    def _going_on(self) -> int:
+    def _count_unfinished(self) -> int:
         """The number of crawls that have not ended; waits are judged meanwhile."""
         if not self._running.goes_on():
             raise JobGone
@@ -140,9 +140,11 @@ class ShiftPolicyRun:
         ]
         if late:
             self._judged.update(pk for pk, _ in late)
-            self._deadlocked |= deadlocked_in(self.pool) & {process for _, process in late}
+            self._deadlocked |= deadlocked_processes_of_pool(self.pool) & {
+                process for _, process in late
+            }
 
-    def _result(self, number: int, run: Run, unsafe: Counter[int]) -> AttemptResult:
+    def _attempt_result(self, number: int, run: Run, unsafe: Counter[int]) -> AttemptResult:
         run.refresh_from_db()
         processes = set(run.processes.values_list("bank_process", flat=True))
         waits = Request.objects.filter(process__in=processes, kind__in=BLOCKING).aggregate(
@@ -171,16 +173,16 @@ class ShiftPolicyRun:
         )
 
 
-def note_of(experiment: Experiment) -> str:
+def network_note(experiment: Experiment) -> str:
     """The note of the networks that an experiment allows."""
     return f"{experiment}, while it runs"
 
 
-def clear_up(experiment: Experiment, *, seconds: float = END_SECONDS) -> bool:
+def remove_crawls_of_experiment(experiment: Experiment, *, seconds: float = END_SECONDS) -> bool:
     """Abort and permanently delete the crawls that an experiment has left, and no longer allow its
     sites. Return whether none is left. Safe to repeat.
     """
-    AllowedNetwork.objects.filter(note=note_of(experiment)).delete()
+    AllowedNetwork.objects.filter(note=network_note(experiment)).delete()
     names = [experiment.pool_name(policy) for policy in experiment.policies]
     crawls, until = CrawlJob.objects.filter(pool__in=names), time.monotonic() + seconds
     _remove_crawls(crawls.all())

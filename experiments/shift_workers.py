@@ -30,7 +30,9 @@ def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
     Only the main thread may call this, while there is no other thread, because this forks. If this
     process dies, the kernel stops the workers, and their shifts end in order.
     """
-    workers = tuple(FORK.Process(target=_work, name="experiment worker") for _ in range(count))
+    workers = tuple(
+        FORK.Process(target=_run_worker, name="experiment worker") for _ in range(count)
+    )
     try:
         for worker in workers:
             worker.start()
@@ -46,7 +48,7 @@ def running_workers(count: int) -> Iterator[tuple[BaseProcess, ...]]:
                 worker.join()
 
 
-def _work() -> None:
+def _run_worker() -> None:
     stop_with_parent()
     for connection in connections.all(initialized_only=True):
         connection.connection = None  # the connection is the parent's, with the lock of the job

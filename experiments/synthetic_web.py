@@ -37,10 +37,10 @@ def seconds_of(page: int) -> float:
 
 
 def page_of(page: int) -> bytes:
-    return _html(page, [f"/{(page * step + 1) % PAGES}" for step in range(2, 12)])
+    return _html_page(page, [f"/{(page * step + 1) % PAGES}" for step in range(2, 12)])
 
 
-def _html(page: int, addresses: list[str]) -> bytes:
+def _html_page(page: int, addresses: list[str]) -> bytes:
     links = "".join(f'<li><a href="{one}">{one[1:]}</a></li>' for one in addresses)
     return (
         f'<!doctype html><html lang="en"><title>Page {page}</title><h1>Page '
@@ -78,18 +78,18 @@ def _shared_page(path: str) -> SyntheticPage:
     return SyntheticPage(200, HTML, page_of(int(name)), seconds_of(int(name)))
 
 
-def page_at(site: PlannedSite, path: str) -> SyntheticPage:
+def page_of_site(site: PlannedSite, path: str) -> SyntheticPage:
     """A page of one crawl's site: its front page links to all others."""
     names = {
         number: f"/{number}{'.pdf' * (number in site.pdfs)}" for number in range(1, site.pages + 1)
     }
     if path == "/":
-        return SyntheticPage(200, HTML, _html(0, list(names.values())), seconds_of(0))
+        return SyntheticPage(200, HTML, _html_page(0, list(names.values())), seconds_of(0))
     number = next((number for number, name in names.items() if name == path), None)
     if number is None:
         return NOTHING
     is_pdf = number in site.pdfs
-    body = pdf_of(number) if is_pdf else _html(number, ["/"])
+    body = pdf_of(number) if is_pdf else _html_page(number, ["/"])
     return SyntheticPage(200, PDF if is_pdf else HTML, body, seconds_of(number))
 
 
@@ -151,5 +151,6 @@ def serve_sites(sites: Sequence[PlannedSite]) -> Iterator[dict[int, str]]:
     """
     with ExitStack() as served:
         yield {
-            site.number: served.enter_context(serve_web(partial(page_at, site))) for site in sites
+            site.number: served.enter_context(serve_web(partial(page_of_site, site)))
+            for site in sites
         }

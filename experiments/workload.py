@@ -34,8 +34,8 @@ PAGES_PER_STEP = (1, 2)
 #: the number of pages of the experiment's web; page n is the same, and takes the same time, every
 #: time
 PAGES = 97
-#: requests of a round, see `rounds`: with fewer, requests would hardly wait for each other, and
-#: with more, the policies would take turns too rarely
+#: requests of a round, see `rounds_by_turns`: with fewer, requests would hardly wait for each
+#: other, and with more, the policies would take turns too rarely
 LEAST_ROUND, MOST_ROUND = 4, 50
 
 J = TypeVar("J")
@@ -83,12 +83,14 @@ def make_workload(*, requests: int, seed: int) -> Workload:
     smaller in proportion.
     """
     draw = random.Random(seed)  # noqa: S311 - repeatable on purpose
-    jobs = tuple(_job(draw, number) for number in range(1, requests + 1))
+    jobs = tuple(_random_job(draw, number) for number in range(1, requests + 1))
     at_a_time = min(AT_A_TIME, requests, _round_size(requests))
-    return Workload(_capacity(jobs, at_a_time), jobs, at_a_time)
+    return Workload(_pool_capacity(jobs, at_a_time), jobs, at_a_time)
 
 
-def rounds(jobs: Sequence[J], policies: Sequence[str]) -> Iterator[tuple[int, str, Sequence[J]]]:
+def rounds_by_turns(
+    jobs: Sequence[J], policies: Sequence[str]
+) -> Iterator[tuple[int, str, Sequence[J]]]:
     """Let the policies take turns: for each turn its round, from 1 on, its policy and its jobs.
 
     Each policy gets the same jobs in each round. The order of the policies is reversed from round
@@ -105,8 +107,8 @@ def _round_size(jobs: int) -> int:
     return min(MOST_ROUND, max(LEAST_ROUND, math.ceil(jobs / 2)))
 
 
-def _job(draw: random.Random, number: int) -> WorkloadJob:
-    parts = [_split(draw, draw.randint(1, LARGEST_CLAIM)) for _ in CLASSES]
+def _random_job(draw: random.Random, number: int) -> WorkloadJob:
+    parts = [_split_units(draw, draw.randint(1, LARGEST_CLAIM)) for _ in CLASSES]
     amounts = [vector for vector in zip(*parts, strict=True) if any(vector)]
     steps = tuple(
         WorkloadStep(
@@ -120,7 +122,7 @@ def _job(draw: random.Random, number: int) -> WorkloadJob:
     return WorkloadJob(number, claim, steps)
 
 
-def _split(draw: random.Random, units: int) -> list[int]:
+def _split_units(draw: random.Random, units: int) -> list[int]:
     """Share units out over the steps, each unit at random."""
     shares = [0] * STEPS
     for _ in range(units):
@@ -128,7 +130,7 @@ def _split(draw: random.Random, units: int) -> list[int]:
     return shares
 
 
-def _capacity(jobs: tuple[WorkloadJob, ...], at_a_time: int) -> Vector:
+def _pool_capacity(jobs: tuple[WorkloadJob, ...], at_a_time: int) -> Vector:
     """SCARCITY of the mean demand, but enough for the largest claim alone: a larger claim could
     never be served.
     """

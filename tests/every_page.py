@@ -13,11 +13,11 @@ from django.utils import timezone
 from allocation.models import Pool
 from allocation.services import ensure_share
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
 from crawling.jobs.kinds import OF_TABLES, kinds_of_runs
-from crawling.jobs.running import run_job, work_here
+from crawling.jobs.running import run_in_this_process, run_job
 from crawling.models import ArchiveFile, BackgroundJob, CrawlJob, Host, Page, Run, Team
 from crawling.models.inquiries import InquiryKind
 from crawling.previews.inquiries import start_inquiry
@@ -186,10 +186,10 @@ def furnish(site, *, by: User, data: str = "") -> dict[str, object]:
     site.pages["/a"] = f"<title>Book A</title>second{data}"
     second = do_shifts(start_run(crawl, by=by))
     catch_up(second.pk)
-    read_again(second.pk)
+    read_run_again(second.pk)
     for kind in kinds_of_runs().values():
         if kind.effects is OF_TABLES:
-            work_here(open_job(kind, second, by=None))
+            run_in_this_process(open_job(kind, second, by=None))
     plan_crawl(crawl.pk)
     edit_crawl(crawl, {"max_pages": 100}, by=by)
     resting = make_crawl("The paused one", f"{site.url}/a", by=by)
@@ -224,7 +224,7 @@ def use_pages(page: Page, *, by: User) -> None:
         add_members(collection, pages=[page.pk], by=by)
         run_job(request_file(collection, by=by).pk)
     create_source(run.crawl, SeedSourceFields("feed", f"{page.url.url}.xml"), by=by)
-    work_here(open_extraction(run, {"title": "title"}, by=by))
+    run_in_this_process(open_extraction(run, {"title": "title"}, by=by))
 
 
 def _page(run: Run) -> int:
@@ -291,7 +291,7 @@ def fill_names() -> None:
         Reply(DnsStatus.OK, ("192.0.2.1",), ttl=300, resolve_ms=40),
         Reply(DnsStatus.TIMEOUT, resolve_ms=8000, error="it said nothing"),
     )
-    store.write(
+    store.write_answers(
         [
             DnsAnswer("www.example.com", good, now, now + 300, None, 0),
             DnsAnswer("silent.example.com", bad, now, now, now + 40, 1),

@@ -13,10 +13,10 @@ from allocation.reasons import Parties
 from allocation.rules.banker import State
 from allocation.state_check import (
     StateCheck,
-    check,
     check_request,
-    named_parties,
-    parties_by_number,
+    check_state,
+    parties_with_names,
+    parties_with_numbers,
 )
 from serving.access import AuthenticatedRequest, needs
 
@@ -37,27 +37,27 @@ def check_banker_state(
         raise HttpError(422, "process and request go together; give both, or neither.")
     try:
         state = State.from_arrays(question.available, question.maximum, question.allocation)
-        parties = _parties(question, state)
+        parties = _named_or_numbered_parties(question, state)
         if question.process is None or question.request is None:
-            return _answer(check(state, parties))
-        return _answer(check_request(state, question.process, question.request, parties))
+            return _answer_out(check_state(state, parties))
+        return _answer_out(check_request(state, question.process, question.request, parties))
     except (ValueError, IndexError) as error:
         raise HttpError(422, f"{error}.") from error
 
 
-def _parties(question: SafetyQuestion, state: State) -> Parties:
+def _named_or_numbered_parties(question: SafetyQuestion, state: State) -> Parties:
     """The processes and classes, with the given names or with numbers. Raises ValueError if there
     are too many or too few names.
     """
-    plain = parties_by_number(state)
+    plain = parties_with_numbers(state)
     processes = question.processes or [row.label for row in plain.rows]
     classes = question.classes or [measure.key for measure in plain.measures]
     if len(processes) != len(plain.rows) or len(classes) != len(plain.measures):
         raise ValueError("classes and processes name each column and each row, or none")
-    return named_parties(state, processes, classes)
+    return parties_with_names(state, processes, classes)
 
 
-def _answer(answer: StateCheck) -> AnswerOut:
+def _answer_out(answer: StateCheck) -> AnswerOut:
     steps = None
     if answer.sequence is not None and answer.work is not None:
         steps = [

@@ -15,7 +15,7 @@ from pydantic import Field
 from allocation.api.schemas import PastProcessOut, PoolId, Resource, SafeStepOut
 from allocation.errors import UnknownPool
 from allocation.history.as_of import PastBank, bank_as_of
-from allocation.history.chart import SPANS, chart_of
+from allocation.history.chart import SPANS, utilisation_chart
 from allocation.history.listing import EventFilter, list_events
 from allocation.models import Event, EventKind, Pool
 from serving.access import AuthenticatedRequest, needs
@@ -109,7 +109,7 @@ def list_pool_samples(
 ) -> dict[str, Any]:
     if not Pool.objects.filter(pk=pool_id).exists():
         raise UnknownPool(pool=pool_id)
-    chart = chart_of(pool_id, span)
+    chart = utilisation_chart(pool_id, span)
     return {
         "items": [
             {

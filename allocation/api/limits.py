@@ -12,7 +12,7 @@ from ninja.errors import HttpError
 from ninja.responses import Status
 
 from allocation import selectors
-from allocation.api.pools import detail, pools
+from allocation.api.pools import pool_detail, pools
 from allocation.api.schemas import (
     ClassIn,
     LimitsIn,
@@ -57,7 +57,7 @@ def create_resource_pool(
     """The pool has the classes of the default pool; crawls select it by its name (`pool`)."""
     pool = create_pool_like(name=new.name, capacity=new.capacity)
     _log_change(request, pool, "created the pool", {}, {}, None)
-    return Status(201, detail(selectors.bank_view(pool.pk)))
+    return Status(201, pool_detail(selectors.bank_view(pool.pk)))
 
 
 @pools.patch(
@@ -89,12 +89,12 @@ def update_pool(
         raise HttpError(422, "capacity, reserved or bypass_limit is required.")
     if preview:
         return _describe_preview(preview_limits(pool=pool_id, limits=new))
-    override = _override(request, wanted)
+    override = _stated_override(request, wanted)
     changed = change_limits(pool=pool_id, limits=new, override=override)
     _log_change(
         request, pool, "changed the limits", _limits_of(pool), _limits_of(changed), override
     )
-    return detail(selectors.bank_view(pool_id))
+    return pool_detail(selectors.bank_view(pool_id))
 
 
 @pools.patch(
@@ -121,12 +121,12 @@ def update_pool_process(
         raise HttpError(422, "claim or priority is needed.")
     if preview:
         return _describe_preview(preview_process(process=process_id, limits=new))
-    override = _override(request, wanted)
+    override = _stated_override(request, wanted)
     changed = change_process(process=process_id, limits=new, override=override)
     _log_change(
         request, process, "changed the limits", _claim_of(process), _claim_of(changed), override
     )
-    return detail(selectors.bank_view(pool_id))
+    return pool_detail(selectors.bank_view(pool_id))
 
 
 @pools.patch(
@@ -155,7 +155,7 @@ def update_share(
         return _describe_preview(preview_share(share=share_id, limits=new))
     changed = change_share(share=share_id, limits=new)
     _log_change(request, share, "changed the limits", _terms_of(share), _terms_of(changed), None)
-    return detail(selectors.bank_view(pool_id))
+    return pool_detail(selectors.bank_view(pool_id))
 
 
 @pools.post(
@@ -177,10 +177,12 @@ def create_resource_class(
         {new.key: new.capacity},
         None,
     )
-    return Status(201, detail(selectors.bank_view(pool_id)))
+    return Status(201, pool_detail(selectors.bank_view(pool_id)))
 
 
-def _override(request: AuthenticatedRequest, wanted: LimitsIn | ProcessLimitsIn) -> Override | None:
+def _stated_override(
+    request: AuthenticatedRequest, wanted: LimitsIn | ProcessLimitsIn
+) -> Override | None:
     if not wanted.override:
         return None
     if not wanted.reason.strip():

@@ -65,10 +65,10 @@ def list_pools(request: AuthenticatedRequest) -> dict[str, Any]:
 )
 @needs("allocation.view_pool")
 def get_pool(request: AuthenticatedRequest, pool_id: PoolId) -> PoolDetail:
-    return detail(selectors.bank_view(pool_id))
+    return pool_detail(selectors.bank_view(pool_id))
 
 
-def detail(view: BankView) -> PoolDetail:
+def pool_detail(view: BankView) -> PoolDetail:
     sequence = view.safe_sequence
     return PoolDetail(
         id=view.id,
@@ -81,8 +81,8 @@ def detail(view: BankView) -> PoolDetail:
         capacity=[one.capacity for one in view.resources],
         reserved=[one.reserved for one in view.resources],
         bypass_limit=view.bypass_limit,
-        shares=[_share(share) for share in view.shares],
-        processes=[_process(process) for process in view.processes],
+        shares=[_share_out(share) for share in view.shares],
+        processes=[_process_out(process) for process in view.processes],
         is_safe=view.is_safe,
         safe_sequence=None if sequence is None else [step.process.id for step in sequence],
         steps=None
@@ -92,7 +92,7 @@ def detail(view: BankView) -> PoolDetail:
     )
 
 
-def _process(process: ProcessRow) -> ProcessOut:
+def _process_out(process: ProcessRow) -> ProcessOut:
     return ProcessOut(
         id=process.id,
         name=process.label,
@@ -105,7 +105,7 @@ def _process(process: ProcessRow) -> ProcessOut:
     )
 
 
-def _share(share: ShareRow) -> ShareOut:
+def _share_out(share: ShareRow) -> ShareOut:
     return ShareOut(
         id=share.id,
         ref=share.ref,

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from allocation.api.schemas import Name, PoolId, Units, Vector, WhatIfOut, WhatIfStep
 from allocation.pool_copy import PoolCopy, copy_of
 from allocation.rules.banker import State, fits, minus
-from allocation.state_check import StateCheck, check, check_request, named_parties
+from allocation.state_check import StateCheck, check_request, check_state, parties_with_names
 from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES
 from serving.access import AuthenticatedRequest, needs
 from serving.schemas import Schema
@@ -83,13 +83,13 @@ def ask_what_if(
         raise HttpError(422, "process and request go together; give both, or neither.")
     copy = copy_of(pool_id, asker=question.process if isinstance(question.process, int) else None)
     classes = copy.sandbox.classes
-    state = _with_newcomers(copy, question.add)
+    state = _state_with_newcomers(copy, question.add)
     names: list[int | str] = [*copy.ids, *(one.name for one in question.add)]
-    parties = named_parties(
+    parties = parties_with_names(
         state, [*copy.sandbox.processes, *(one.name for one in question.add)], classes
     )
     if question.process is None or question.request is None:
-        return _answer(check(state, parties), names)
+        return _answer_out(check_state(state, parties), names)
     if kept := [process.label for process in copy.left_out if process.id == question.process]:
         raise HttpError(
             422,
@@ -103,12 +103,13 @@ def ask_what_if(
             "added ones, by name.",
         )
     row = names.index(question.process)
-    return _answer(
-        check_request(state, row, _vector("request", question.request, classes), parties), names
+    return _answer_out(
+        check_request(state, row, _read_amounts("request", question.request, classes), parties),
+        names,
     )
 
 
-def _with_newcomers(copy: PoolCopy, newcomers: list[HypotheticalProcess]) -> State:
+def _state_with_newcomers(copy: PoolCopy, newcomers: list[HypotheticalProcess]) -> State:
     """The state of the copy, with further processes.
 
     HttpError says why there cannot be such a state.
@@ -118,19 +119,19 @@ def _with_newcomers(copy: PoolCopy, newcomers: list[HypotheticalProcess]) -> Sta
         raise HttpError(422, "add: two have the same name; rename one.")
     available, maximum, allocation = state.available, list(state.maximum), list(state.allocation)
     for one in newcomers:
-        most = _vector(f"maximum of {one.name}", one.maximum, classes)
-        held = _vector(f"allocation of {one.name}", one.allocation or {}, classes)
+        most = _read_amounts(f"maximum of {one.name}", one.maximum, classes)
+        held = _read_amounts(f"allocation of {one.name}", one.allocation or {}, classes)
         if not fits(most, total):
             raise HttpError(
                 422,
-                f"add: {one.name} claims more than there is, {_by_class(total, classes)}; the "
-                "pool would not register it.",
+                f"add: {one.name} claims more than there is, {_units_in_words(total, classes)}; "
+                "the pool would not register it.",
             )
         if not fits(held, most) or not fits(held, available):
             raise HttpError(
                 422,
                 f"add: {one.name} can hold at most its maximum, and what is available: "
-                f"{_by_class(available, classes)}.",
+                f"{_units_in_words(available, classes)}.",
             )
         available = minus(available, held)
         maximum.append(most)
@@ -138,7 +139,7 @@ def _with_newcomers(copy: PoolCopy, newcomers: list[HypotheticalProcess]) -> Sta
     return State(available, tuple(maximum), tuple(allocation))
 
 
-def _vector(
+def _read_amounts(
     what: str, amounts: list[int] | dict[str, int], classes: tuple[str, ...]
 ) -> tuple[int, ...]:
     if isinstance(amounts, list):
@@ -156,11 +157,11 @@ def _vector(
     return tuple(amounts.get(key, 0) for key in classes)
 
 
-def _by_class(units: tuple[int, ...], classes: tuple[str, ...]) -> str:
+def _units_in_words(units: tuple[int, ...], classes: tuple[str, ...]) -> str:
     return ", ".join(f"{key} {number}" for key, number in zip(classes, units, strict=True))
 
 
-def _answer(answer: StateCheck, names: list[int | str]) -> WhatIfOut:
+def _answer_out(answer: StateCheck, names: list[int | str]) -> WhatIfOut:
     sequence = None if answer.sequence is None else [names[i] for i in answer.sequence]
     return WhatIfOut(
         verdict=answer.verdict,

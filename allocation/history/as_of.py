@@ -106,7 +106,7 @@ def bank_as_of(pool_id: int, version: int | None = None) -> PastBank:
 
 
 def _past_bank(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
-    labels = _labels({*bank.claims, event.process_id or 0, *event.sequence})
+    labels = _process_labels({*bank.claims, event.process_id or 0, *event.sequence})
     state, rows = bank.state()
     order = banker.finishable_processes(state)
     return PastBank(
@@ -127,7 +127,7 @@ def _past_bank(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
         ),
         processes=_holders(bank, labels),
         waiting=_waiters(pool, bank, labels),
-        evidence=_evidence(event, bank, labels),
+        evidence=_grant_evidence(event, bank, labels),
         is_safe=len(order) == len(rows),
         safe_sequence=tuple(rows[i] for i in order) if len(order) == len(rows) else None,
         stuck=tuple(labels[one] for i, one in enumerate(rows) if i not in order),
@@ -135,7 +135,7 @@ def _past_bank(pool: Pool, event: Event, bank: LedgerReplay) -> PastBank:
     )
 
 
-def _labels(processes: Iterable[int]) -> dict[int, str]:
+def _process_labels(processes: Iterable[int]) -> dict[int, str]:
     """The names of the processes. Processes whose rows were deleted are named by number, since the
     ledger outlives its rows.
     """
@@ -147,7 +147,7 @@ def _labels(processes: Iterable[int]) -> dict[int, str]:
 def _holders(bank: LedgerReplay, labels: dict[int, str]) -> tuple[PastHolder, ...]:
     waits = {wait.process for wait in bank.waiting.values()}
 
-    def said(one: int) -> str:
+    def holder_state(one: int) -> str:
         if one in bank.kept:
             return "reserved"
         return "waiting" if one in waits else "holding" if any(bank.held[one]) else "idle"
@@ -160,7 +160,7 @@ def _holders(bank: LedgerReplay, labels: dict[int, str]) -> tuple[PastHolder, ..
             bank.claims[one],
             bank.held[one],
             minus(bank.claims[one], bank.held[one]),
-            said(one),
+            holder_state(one),
         )
         for one in ordered
     )
@@ -188,7 +188,9 @@ def _waiters(pool: Pool, bank: LedgerReplay, labels: dict[int, str]) -> tuple[Pa
     )
 
 
-def _evidence(event: Event, bank: LedgerReplay, labels: dict[int, str]) -> tuple[EvidenceStep, ...]:
+def _grant_evidence(
+    event: Event, bank: LedgerReplay, labels: dict[int, str]
+) -> tuple[EvidenceStep, ...]:
     if not event.sequence or event.kind not in (EventKind.GRANTED, EventKind.WAITING):
         return ()
     state, rows = bank.state(event.process_id)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from allocation.errors import UnknownPool
-from allocation.history.checkpoints import entries, restored_replay
+from allocation.history.checkpoints import ledger_entries, restored_replay
 from allocation.isolation import repeatable_read
 from allocation.models import (
     Conservation,
@@ -66,7 +66,7 @@ def audit_pool(pool_id: int) -> PoolAudit:
                 LedgerCheckpoint.objects.filter(pool=pool).values_list("version", flat=True)
             )
             waiting = dict(WaitCount.objects.filter(pool=pool).values_list("version", "waiting"))
-            for entry in entries(pool_id):
+            for entry in ledger_entries(pool_id):
                 proof.check_event(entry)
                 if entry.version in checkpoints:
                     _check_checkpoint(pool, entry, proof)
@@ -76,7 +76,7 @@ def audit_pool(pool_id: int) -> PoolAudit:
         except Breach as breach:
             findings = [AuditFinding(str(breach), breach.version, breach.recorded, breach.found)]
         else:
-            findings = [*_differences(pool, proof)]
+            findings = [*_row_differences(pool, proof)]
         findings += _missing_units(pool)
     return PoolAudit(pool.pk, pool.name, proof.bank.version, proof.decisions, tuple(findings))
 
@@ -90,36 +90,38 @@ def _check_checkpoint(pool: Pool, entry: LedgerEntry, proof: Proof) -> None:
         raise Breach(entry, f"the checkpoint {kept}", proof.bank)
 
 
-def _differences(pool: Pool, proof: Proof) -> Iterator[AuditFinding]:
+def _row_differences(pool: Pool, proof: Proof) -> Iterator[AuditFinding]:
     """The rows that differ from the state after the last event."""
     bank = proof.bank
-    yield from _compare("the pool's version", pool.version, bank.version)
-    yield from _compare("the capacity", tuple(pool.capacity), bank.capacity)
-    yield from _compare("Available", tuple(pool.available), bank.available)
+    yield from _value_difference("the pool's version", pool.version, bank.version)
+    yield from _value_difference("the capacity", tuple(pool.capacity), bank.capacity)
+    yield from _value_difference("Available", tuple(pool.available), bank.available)
     if proof.is_banker and pool.is_safe and not proof.is_safe:
-        yield from _compare("the pool's flag", "safe", "unsafe")
+        yield from _value_difference("the pool's flag", "safe", "unsafe")
     rows = {row.pk: row for row in Process.objects.filter(pool=pool, state=ProcessState.ACTIVE)}
-    yield from _compare("the processes", sorted(rows), sorted(bank.claims))
+    yield from _value_difference("the processes", sorted(rows), sorted(bank.claims))
     granted = _open_grants(pool)
     for pk in sorted(rows.keys() & bank.claims.keys()):
         row, held = rows[pk], bank.held[pk]
-        yield from _compare(f"the claim of process {pk}", tuple(row.max_claim), bank.claims[pk])
-        yield from _compare(f"what process {pk} holds", tuple(row.allocated), held)
-        yield from _compare(
+        yield from _value_difference(
+            f"the claim of process {pk}", tuple(row.max_claim), bank.claims[pk]
+        )
+        yield from _value_difference(f"what process {pk} holds", tuple(row.allocated), held)
+        yield from _value_difference(
             f"the open grants of process {pk}", granted.get(pk, (0,) * len(held)), held
         )
-        yield from _compare(
+        yield from _value_difference(
             f"whether process {pk} keeps a reservation", row.kept_until is not None, pk in bank.kept
         )
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).values_list(
         "pk", flat=True
     )
-    yield from _compare(
+    yield from _value_difference(
         "the waiting requests", sorted(map(str, waiting)), sorted(map(str, bank.waiting))
     )
 
 
-def _compare(what: str, recorded: object, found: object) -> Iterator[AuditFinding]:
+def _value_difference(what: str, recorded: object, found: object) -> Iterator[AuditFinding]:
     if recorded != found:
         sentence = (
             f"The rows differ from the ledger in {what}: recorded {recorded}; the replay finds "

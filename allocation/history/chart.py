@@ -127,7 +127,7 @@ class UtilisationChart:
         return round((second.at - first.at).total_seconds() / 60, 3)
 
 
-def chart_of(pool: int, span: str) -> UtilisationChart:
+def utilisation_chart(pool: int, span: str) -> UtilisationChart:
     """The samples of a pool's past. `span`: one of SPANS."""
     with repeatable_read(), connection.cursor() as cursor:
         cursor.execute(SAMPLED, {"pool": pool, "seconds": SPANS[span], "samples": SAMPLES})
@@ -139,17 +139,17 @@ def chart_of(pool: int, span: str) -> UtilisationChart:
             .values_list("key", "unit")
         )
         used = _mean_use(cursor, pool, [at for at, *_ in rows], len(names))
-    samples = tuple(_sample(*row, used=use) for row, use in zip(rows, used, strict=True))
+    samples = tuple(
+        _utilisation_sample(*row, used=use) for row, use in zip(rows, used, strict=True)
+    )
     return UtilisationChart(
         names=names,
         samples=samples,
         classes=tuple(
-            _lines_of_class(
-                names, j, [s.reserved[j] for s in samples], [s.used[j] for s in samples]
-            )
+            _class_lines(names, j, [s.reserved[j] for s in samples], [s.used[j] for s in samples])
             for j in range(len(names))
         ),
-        waiting=_line([sample.waiting for sample in samples]),
+        waiting=_chart_line([sample.waiting for sample in samples]),
     )
 
 
@@ -168,7 +168,7 @@ def _mean_use(
     return [means.get(number, (None,) * classes) for number in range(1, len(ends) + 1)]
 
 
-def _sample(
+def _utilisation_sample(
     at: datetime,
     available: list[int] | None,
     waiting: int,
@@ -180,13 +180,13 @@ def _sample(
     units = capacity or []
     return UtilisationSample(
         at,
-        _percent(available or [], units, len(used)),
+        _held_percent(available or [], units, len(used)),
         tuple(map(_use_percent, used, _padded_values(units, len(used)))),
         int(waiting),
     )
 
 
-def _percent(available: list[int], capacity: list[int], classes: int) -> tuple[int, ...]:
+def _held_percent(available: list[int], capacity: list[int], classes: int) -> tuple[int, ...]:
     held = [
         100 * (units - free) // units if units else 0
         for free, units in zip(available, capacity, strict=False)
@@ -206,19 +206,19 @@ def _padded_values(values: list[int], length: int) -> list[int]:
     return [*values, *[0] * (length - len(values))]
 
 
-def _lines_of_class(
+def _class_lines(
     names: Sequence[str], j: int, reserved: Sequence[int], used: Sequence[int | None]
 ) -> ResourceLines:
     is_measured = any(value is not None for value in used)
     return ResourceLines(
         names[j],
         f"{j} {len(names) + j}" if is_measured else f"{j}",
-        _line(reserved, 100),
-        _line(used, 100) if is_measured else None,
+        _chart_line(reserved, 100),
+        _chart_line(used, 100) if is_measured else None,
     )
 
 
-def _line(values: Sequence[int | None], top: int | None = None) -> ChartLine:
+def _chart_line(values: Sequence[int | None], top: int | None = None) -> ChartLine:
     """The line through the intervals with a value, of which there is at least one."""
     known = [value for value in values if value is not None]
     height = max(top or max(known), 1)

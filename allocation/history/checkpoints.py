@@ -19,7 +19,7 @@ EVERY = 1000
 logger = logging.getLogger(__name__)
 
 
-def entries(pool: int, *, after: int = 0, until: int | None = None) -> Iterator[LedgerEntry]:
+def ledger_entries(pool: int, *, after: int = 0, until: int | None = None) -> Iterator[LedgerEntry]:
     """The events of a pool after one version and up to another. They are read by a server-side
     cursor, so only some are in memory.
     """
@@ -64,7 +64,7 @@ def replayed_state(pool: int, until: int) -> LedgerReplay:
         LedgerCheckpoint.objects.filter(pool=pool, version__lte=until).order_by("-version").first()
     )
     replay = restored_replay(nearest.version, nearest.state) if nearest else LedgerReplay()
-    for entry in entries(pool, after=replay.version, until=until):
+    for entry in ledger_entries(pool, after=replay.version, until=until):
         replay.apply_event(entry)
     return replay
 
@@ -125,7 +125,7 @@ def _write_new_checkpoints(pool: int, version: int) -> int:
     kept = 0
     try:
         replay = restored_replay(last.version, last.state) if last else replayed_state(pool, 0)
-        for entry in entries(pool, after=replay.version, until=version - version % EVERY):
+        for entry in ledger_entries(pool, after=replay.version, until=version - version % EVERY):
             replay.apply_event(entry)
             if entry.version % EVERY == 0:
                 kept += LedgerCheckpoint.objects.get_or_create(

@@ -44,7 +44,7 @@ def neighbours_of_event(pool: int, version: int, filters: EventFilter) -> EventN
     """The neighbours of the event with this version. Takes one query."""
     versions = filters.of(pool).values("version")
     return EventNeighbours(
-        *_first_of_each(
+        *_first_events_by_kind(
             pool,
             versions.order_by("version"),
             versions.filter(version__lt=version).order_by("-version"),
@@ -54,7 +54,7 @@ def neighbours_of_event(pool: int, version: int, filters: EventFilter) -> EventN
     )
 
 
-def next_of_kinds(
+def next_events_by_kind(
     pool: int, version: int, process: int, kinds: Sequence[str]
 ) -> dict[str, int | None]:
     """The version of the next event of each kind. process: 0 for all. Takes one query."""
@@ -63,11 +63,15 @@ def next_of_kinds(
         for kind in kinds
     ]
     return dict(
-        zip(kinds, _first_of_each(pool, *(rows.values("version") for rows in found)), strict=True)
+        zip(
+            kinds,
+            _first_events_by_kind(pool, *(rows.values("version") for rows in found)),
+            strict=True,
+        )
     )
 
 
-def _first_of_each(pool: int, *found: QuerySet[Any]) -> tuple[int | None, ...]:
+def _first_events_by_kind(pool: int, *found: QuerySet[Any]) -> tuple[int | None, ...]:
     firsts = [Subquery(rows[:1]) for rows in found]
     row: tuple[int | None, ...] = Pool.objects.filter(pk=pool).values_list(*firsts).get()
     return row

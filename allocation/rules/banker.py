@@ -31,14 +31,14 @@ __all__ = [
     "State",
     "Vector",
     "decide",
-    "examine",
+    "decide_with_evidence",
     "find_safe_sequence",
     "finishable_processes",
     "fits",
     "minus",
     "plus",
     "state_after_grant",
-    "with_process",
+    "state_with_process",
     "work_vectors",
 ]
 
@@ -92,7 +92,7 @@ class State:
         return cls(_as_tuples(available), _as_tuples(maximum), _as_tuples(allocation))
 
     @classmethod
-    def of_checked(
+    def from_checked(
         cls, available: Vector, maximum: Matrix, allocation: Matrix, need: Matrix
     ) -> State:
         """Build a State from numbers that other States have already checked. need: maximum -
@@ -114,7 +114,7 @@ class State:
     @cached_property
     def columns(self) -> safety.Columns | None:
         """Need and Allocation as arrays; None if the full check is faster without arrays."""
-        return safety.columns(self.available, self.need, self.allocation)
+        return safety.as_columns(self.available, self.need, self.allocation)
 
 
 @dataclass(frozen=True)
@@ -150,10 +150,10 @@ def decide(
     full check passes afterwards, or if the process can finish with the free units alone. Raises
     RequestExceedsNeed if the process did not declare that much.
     """
-    return examine(state, process, request, state_is_safe=state_is_safe).verdict
+    return decide_with_evidence(state, process, request, state_is_safe=state_is_safe).verdict
 
 
-def examine(
+def decide_with_evidence(
     state: State,
     process: int,
     request: Sequence[int],
@@ -229,7 +229,7 @@ def state_after_grant(state: State, process: int, request: Vector) -> State:
     return after
 
 
-def with_process(state: State, maximum: Vector, allocation: Vector) -> State:
+def state_with_process(state: State, maximum: Vector, allocation: Vector) -> State:
     """Return the state with one more process, as its last row. Raises the ValueErrors of State."""
     one, after = State(state.available, (maximum,), (allocation,)), copy(state)
     after.__dict__.pop("columns", None)
@@ -255,7 +255,7 @@ def _matrix(name: str, rows: Iterable[Iterable[int]], *, length: int) -> Matrix:
     """
     matrix = tuple(map(tuple, rows))
     numbers = list(chain.from_iterable(matrix))
-    if not (set(map(len, matrix)) <= {length} and _are_whole(numbers)):
+    if not (set(map(len, matrix)) <= {length} and _are_whole_numbers(numbers)):
         for i, row in enumerate(matrix):
             _vector(f"{name}[{i}]", row, length=length)
     return matrix
@@ -265,12 +265,12 @@ def _vector(name: str, values: Iterable[int], *, length: int | None) -> Vector:
     vector = tuple(values)
     if length is not None and len(vector) != length:
         raise ValueError(f"{name} has {len(vector)} entries, but there are {length} classes")
-    if not _are_whole(vector):
+    if not _are_whole_numbers(vector):
         raise ValueError(f"{name} must hold whole numbers from 0 up, not {vector}")
     return vector
 
 
-def _are_whole(numbers: Sequence[int]) -> bool:
+def _are_whole_numbers(numbers: Sequence[int]) -> bool:
     """Whether all are of type int (which bool is not) and none is negative."""
     return set(map(type, numbers)) <= {int} and min(numbers, default=0) >= 0
 

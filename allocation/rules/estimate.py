@@ -19,7 +19,7 @@ from math import ceil
 
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 
 #: the most waiting processes with an estimate, and the most simulated steps, since a page waits for
 #: this
@@ -107,18 +107,20 @@ def estimate_starts(
         if waiter.process in served:
             seconds, returned, passed = served[waiter.process]
             estimates.append(
-                Estimate(seconds, _sentence(waiter, available, seconds, returned, passed))
+                Estimate(seconds, _estimate_sentence(waiter, available, seconds, returned, passed))
             )
         elif place >= WAITERS_AT_MOST:
             estimates.append(
                 Estimate(None, f"No estimate: {max(place, waiter.ahead)} are ahead in line.")
             )
         else:
-            estimates.append(Estimate(None, _unknown(waiter, available, tenants, waiters[:place])))
+            estimates.append(
+                Estimate(None, _missing_term_sentence(waiter, available, tenants, waiters[:place]))
+            )
     return estimates
 
 
-def is_served_without(
+def is_served_after_release(
     gone: Collection[int],
     available: Vector,
     tenants: Sequence[HoldingProcess],
@@ -177,7 +179,7 @@ class _BankForecast:
             is_behind = False
             for waiter in list(left):
                 is_kept_back = is_behind and waiter.process not in self.holders
-                if is_kept_back or not self._may_have(waiter):
+                if is_kept_back or not self._is_grantable(waiter):
                     is_behind |= waiter.process == keeps_turn
                 else:
                     ahead = sum(
@@ -188,10 +190,10 @@ class _BankForecast:
                     left.remove(waiter)
             if not left or not self.ends:
                 break
-            self._let_the_next_finish()
+            self._finish_next_holder()
         return served
 
-    def _may_have(self, waiter: WaitingRequest) -> bool:
+    def _is_grantable(self, waiter: WaitingRequest) -> bool:
         beside = banker.plus(waiter.amounts, waiter.leaves) if waiter.leaves else waiter.amounts
         if not banker.fits(beside, self.available):
             return False
@@ -208,7 +210,7 @@ class _BankForecast:
         held = own.allocation if own else (0,) * len(self.available)
         # the pool's numbers were checked when they were read; checking them again in each step
         # would take longer than the search
-        state = State.of_checked(
+        state = State.from_checked(
             self.available,
             (waiter.maximum, *(tenant.maximum for tenant in rows)),
             (held, *(tenant.allocation for tenant in rows)),
@@ -246,7 +248,7 @@ class _BankForecast:
             )
             self.ends[waiter.process] = self.clock + waiter.usual
 
-    def _let_the_next_finish(self) -> None:
+    def _finish_next_holder(self) -> None:
         process = min(self.ends, key=lambda one: (self.ends[one], one))
         self.clock = max(self.clock, self.ends.pop(process))
         gone = self.holders.pop(process)
@@ -254,7 +256,7 @@ class _BankForecast:
         self.returned.append(gone)
 
 
-def _sentence(
+def _estimate_sentence(
     waiter: WaitingRequest,
     available: Vector,
     seconds: float,
@@ -265,7 +267,7 @@ def _sentence(
         return "Within seconds, if no other process requests the same first."
     wanted = _holders_of_missing(waiter, available, returned)
     unique = {tenant.id: tenant for tenant in wanted or returned}
-    terms = first_few([_term(tenant) for tenant in unique.values()])
+    terms = first_few_in_words([_term_in_words(tenant) for tenant in unique.values()])
     ahead = (
         ""
         if not passed
@@ -293,7 +295,7 @@ def _holders_of_missing(
     ]
 
 
-def _term(tenant: HoldingProcess) -> str:
+def _term_in_words(tenant: HoldingProcess) -> str:
     assert tenant.term is not None
     if tenant.is_ahead and tenant.term.usual is not None:
         return (
@@ -313,7 +315,7 @@ def _term(tenant: HoldingProcess) -> str:
     )
 
 
-def _unknown(
+def _missing_term_sentence(
     waiter: WaitingRequest,
     available: Vector,
     tenants: Sequence[HoldingProcess],
@@ -327,13 +329,13 @@ def _unknown(
         return "No estimate: no holder has finished a work session yet."
     if new:
         return (
-            f"No estimate: {first_few(new)} {'has' if len(new) == 1 else 'have'} not finished a "
-            "work session yet."
+            f"No estimate: {first_few_in_words(new)} {'has' if len(new) == 1 else 'have'} not "
+            "finished a work session yet."
         )
     if late := [one.label for one in ahead if one.usual is None]:
         return (
-            f"No estimate: {first_few(late)}, ahead in line, {'has' if len(late) == 1 else 'have'} "
-            "not finished a work session yet."
+            f"No estimate: {first_few_in_words(late)}, ahead in line, "
+            f"{'has' if len(late) == 1 else 'have'} not finished a work session yet."
         )
     return (
         "No estimate: the units that the holders usually release are not enough, or not safe "

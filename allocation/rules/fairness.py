@@ -44,7 +44,7 @@ class QueueVerdict(Enum):
 AnyVerdict = BankVerdict | QueueVerdict
 
 
-def verdict_of(value: str) -> AnyVerdict:
+def read_verdict(value: str) -> AnyVerdict:
     """Read a verdict as it is stored. Raises ValueError."""
     return (
         QueueVerdict(value)
@@ -115,12 +115,12 @@ def turn_refusal(
         return QueueVerdict.WAIT_SHARE
     if passed is not None and passed >= rules.limit:
         return QueueVerdict.WAIT_TURN
-    if not fits(kept_back(rules, asker), minus(available, asker.amounts)):
+    if not fits(units_kept_back(rules, asker), minus(available, asker.amounts)):
         return QueueVerdict.WAIT_RESERVED
     return None
 
 
-def kept_back(rules: TurnRules, asker: QueuedRequest) -> Vector:
+def units_kept_back(rules: TurnRules, asker: QueuedRequest) -> Vector:
     """The units that must stay free besides a request of a process that holds nothing."""
     none = (0,) * len(rules.capacity)
     if asker.holds:

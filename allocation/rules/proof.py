@@ -72,7 +72,9 @@ class Proof:
         if not self.is_banker:
             return
         state, rows = self.bank.state()
-        _, finished = self._walked(entry, rows, self.bank.available, self.bank.held[entry.process])
+        _, finished = self._work_after_sequence(
+            entry, rows, self.bank.available, self.bank.held[entry.process]
+        )
         if entry.process not in finished:
             raise Breach(
                 entry,
@@ -96,7 +98,7 @@ class Proof:
                 f"a wait for {entry.amounts}",
                 f"that process {entry.process} needs only {self._need(entry.process)}",
             )
-        found = self._verdict(entry)
+        found = self._expected_verdict(entry)
         if entry.verdict in TURNS:
             if found is BankVerdict.WAIT_UNAVAILABLE or any(self.bank.held[entry.process]):
                 raise Breach(
@@ -127,7 +129,9 @@ class Proof:
             return
         _, rows = bank.state(entry.process)
         held = plus(bank.held[entry.process], entry.amounts)
-        work, finished = self._walked(entry, rows, minus(bank.available, entry.amounts), held)
+        work, finished = self._work_after_sequence(
+            entry, rows, minus(bank.available, entry.amounts), held
+        )
         if found is not BankVerdict.WAIT_UNSAFE:
             return
         needs = {
@@ -142,7 +146,7 @@ class Proof:
                 f"that process {more[0]} could finish after it",
             )
 
-    def _walked(
+    def _work_after_sequence(
         self, entry: LedgerEntry, rows: list[int], work: Vector, held: Vector
     ) -> tuple[Vector, set[int]]:
         """The Work after the processes of an event's sequence have finished, and these processes.
@@ -167,7 +171,7 @@ class Proof:
             finished.add(process)
         return work, finished
 
-    def _verdict(self, entry: LedgerEntry) -> BankVerdict:
+    def _expected_verdict(self, entry: LedgerEntry) -> BankVerdict:
         if not fits(entry.amounts, self.bank.available):
             return BankVerdict.WAIT_UNAVAILABLE
         if not self.is_banker:

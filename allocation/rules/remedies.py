@@ -27,11 +27,11 @@ def missing_units(state: State) -> Vector:
     while left := stuck_processes(
         more := State(banker.plus(state.available, missing), state.maximum, state.allocation)
     ):
-        missing = banker.plus(missing, min((_lacking_units(more, i) for i in left), key=sum))
+        missing = banker.plus(missing, min((_missing_units_for(more, i) for i in left), key=sum))
     return missing
 
 
-def claims_too_high(state: State) -> dict[int, Vector]:
+def excess_claims(state: State) -> dict[int, Vector]:
     """For some rows, the amounts by which their claims would have to fall so that all processes can
     finish.
 
@@ -40,13 +40,13 @@ def claims_too_high(state: State) -> dict[int, Vector]:
     lower: dict[int, Vector] = {}
     maximum = list(state.maximum)
     while left := stuck_processes(less := State(state.available, tuple(maximum), state.allocation)):
-        i = min(left, key=lambda row: sum(_lacking_units(less, row)))
-        lower[i] = _lacking_units(less, i)
+        i = min(left, key=lambda row: sum(_missing_units_for(less, row)))
+        lower[i] = _missing_units_for(less, i)
         maximum[i] = banker.minus(maximum[i], lower[i])
     return lower
 
 
-def _lacking_units(state: State, row: int) -> Vector:
+def _missing_units_for(state: State, row: int) -> Vector:
     """The Need of a row beyond the units that are sure to be released."""
     work = banker.work_vectors(state, banker.finishable_processes(state))[-1]
     return tuple(max(0, need - free) for need, free in zip(state.need[row], work, strict=True))

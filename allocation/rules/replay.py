@@ -92,7 +92,7 @@ class LedgerReplay:
         if entry.kind == "created":
             self.available = self.in_use = (0,) * len(entry.amounts)
         length = max(len(entry.before), len(self.available))
-        if _padded(entry.before, length) != _padded(self.available, length):
+        if _padded_vector(entry.before, length) != _padded_vector(self.available, length):
             raise Breach(entry, f"Available before it {entry.before}", self.available)
         MOVES[entry.kind](self, entry)
         self._expect_balance(entry)
@@ -144,15 +144,15 @@ class LedgerReplay:
                 f"process {entry.process} with {held} of its claim {self.claims[entry.process]}",
             )
 
-    def _nothing(self, entry: LedgerEntry) -> None:
+    def _on_no_change(self, entry: LedgerEntry) -> None:
         pass
 
-    def _created(self, entry: LedgerEntry) -> None:
+    def _on_created(self, entry: LedgerEntry) -> None:
         if self.version:
             raise Breach(entry, "the creation of the pool", "that it was there before")
         self.capacity = self.available = entry.amounts
 
-    def _registered(self, entry: LedgerEntry) -> None:
+    def _on_registered(self, entry: LedgerEntry) -> None:
         if entry.process in self.claims:
             raise Breach(entry, f"process {entry.process} as new", "that it was registered before")
         self.claims[entry.process], self.held[entry.process] = (
@@ -162,7 +162,7 @@ class LedgerReplay:
         if entry.share is not None:
             self.shares[entry.process] = entry.share
 
-    def _granted(self, entry: LedgerEntry) -> None:
+    def _on_granted(self, entry: LedgerEntry) -> None:
         wait = self.waiting.pop(_request_of_entry(entry), None)
         if wait and (wait.process, wait.amounts) != (entry.process, entry.amounts):
             raise Breach(
@@ -170,9 +170,9 @@ class LedgerReplay:
                 f"{entry.amounts} for process {entry.process}",
                 f"that process {wait.process} waited for {wait.amounts}",
             )
-        self._hand_out(entry, entry.amounts)
+        self._add_to_held(entry, entry.amounts)
 
-    def _waiting(self, entry: LedgerEntry) -> None:
+    def _on_waiting(self, entry: LedgerEntry) -> None:
         waits = [wait for wait in self.waiting.values() if wait.process == entry.process]
         if waits:
             raise Breach(
@@ -180,86 +180,86 @@ class LedgerReplay:
                 f"that process {entry.process} waits",
                 f"that it waits already since event {waits[0].version}",
             )
-        self._units_held_by(entry)
+        self._held_units(entry)
         self.waiting[_request_of_entry(entry)] = LedgerWait(
             entry.process, entry.amounts, entry.version, entry.verdict
         )
 
-    def _withdrawn(self, entry: LedgerEntry) -> None:
+    def _on_wait_ended(self, entry: LedgerEntry) -> None:
         wait = self.waiting.pop(_request_of_entry(entry), None)
         if wait is None or wait.process != entry.process:
             raise Breach(entry, f"the end of a wait of process {entry.process}", "no such wait")
 
-    def _returned(self, entry: LedgerEntry) -> None:
-        self._hand_out(entry, tuple(-units for units in entry.amounts))
+    def _on_released(self, entry: LedgerEntry) -> None:
+        self._add_to_held(entry, tuple(-units for units in entry.amounts))
         if not any(self.held[entry.process]):
             self.kept.discard(entry.process)
 
-    def _all_returned(self, entry: LedgerEntry) -> None:
+    def _on_all_released(self, entry: LedgerEntry) -> None:
         self._expect_all(entry)
-        self._returned(entry)
+        self._on_released(entry)
 
-    def _keep_ended(self, entry: LedgerEntry) -> None:
+    def _on_keep_ended(self, entry: LedgerEntry) -> None:
         self._expect_kept(entry)
-        self._all_returned(entry)
+        self._on_all_released(entry)
 
-    def _finished(self, entry: LedgerEntry) -> None:
-        self._all_returned(entry)
+    def _on_finished(self, entry: LedgerEntry) -> None:
+        self._on_all_released(entry)
         if any(wait.process == entry.process for wait in self.waiting.values()):
             raise Breach(entry, f"that process {entry.process} finished", "that it still waits")
         del self.claims[entry.process], self.held[entry.process]
         self.shares.pop(entry.process, None)
 
-    def _kept(self, entry: LedgerEntry) -> None:
+    def _on_kept(self, entry: LedgerEntry) -> None:
         self._expect_all(entry)
         self.kept.add(entry.process)
 
-    def _resumed(self, entry: LedgerEntry) -> None:
+    def _on_resumed(self, entry: LedgerEntry) -> None:
         self._expect_kept(entry)
         self._expect_all(entry)
         self.kept.remove(entry.process)
 
-    def _capacity_set(self, entry: LedgerEntry) -> None:
+    def _on_capacity_set(self, entry: LedgerEntry) -> None:
         self.capacity, self.available = entry.amounts, minus(entry.amounts, self.in_use)
 
-    def _claim_changed(self, entry: LedgerEntry) -> None:
-        self._units_held_by(entry)
+    def _on_claim_changed(self, entry: LedgerEntry) -> None:
+        self._held_units(entry)
         self.claims[entry.process] = entry.amounts
 
-    def _share_limited(self, entry: LedgerEntry) -> None:
+    def _on_share_limited(self, entry: LedgerEntry) -> None:
         if entry.share is None:
             raise Breach(entry, "no share", "that there must be one")
         self.limits[entry.share] = entry.amounts
 
-    def _overridden(self, entry: LedgerEntry) -> None:
+    def _on_overridden(self, entry: LedgerEntry) -> None:
         self.overrides = True
 
-    def _class_added(self, entry: LedgerEntry) -> None:
+    def _on_class_added(self, entry: LedgerEntry) -> None:
         length = len(entry.amounts)
-        self.in_use = _padded(self.in_use, length)
-        self.claims = {one: _padded(claim, length) for one, claim in self.claims.items()}
-        self.held = {one: _padded(held, length) for one, held in self.held.items()}
+        self.in_use = _padded_vector(self.in_use, length)
+        self.claims = {one: _padded_vector(claim, length) for one, claim in self.claims.items()}
+        self.held = {one: _padded_vector(held, length) for one, held in self.held.items()}
         self.limits = {
             share: limit + (NO_LIMIT,) * (length - len(limit))
             for share, limit in self.limits.items()
         }
         self.waiting = {
-            one: wait._replace(amounts=_padded(wait.amounts, length))
+            one: wait._replace(amounts=_padded_vector(wait.amounts, length))
             for one, wait in self.waiting.items()
         }
-        self._capacity_set(entry)
+        self._on_capacity_set(entry)
 
-    def _hand_out(self, entry: LedgerEntry, amounts: Vector) -> None:
-        self.held[entry.process] = plus(self._units_held_by(entry), amounts)
+    def _add_to_held(self, entry: LedgerEntry, amounts: Vector) -> None:
+        self.held[entry.process] = plus(self._held_units(entry), amounts)
         self.available, self.in_use = minus(self.available, amounts), plus(self.in_use, amounts)
 
-    def _units_held_by(self, entry: LedgerEntry) -> Vector:
+    def _held_units(self, entry: LedgerEntry) -> Vector:
         if entry.process not in self.held:
             raise Breach(entry, f"process {entry.process}", "no such process at that time")
         return self.held[entry.process]
 
     def _expect_all(self, entry: LedgerEntry) -> None:
-        if entry.amounts != self._units_held_by(entry):
+        if entry.amounts != self._held_units(entry):
             raise Breach(
                 entry,
                 f"that process {entry.process} held {entry.amounts}",
@@ -271,7 +271,7 @@ class LedgerReplay:
             raise Breach(entry, f"a reservation of process {entry.process}", "none")
 
 
-def _padded(vector: Vector, length: int) -> Vector:
+def _padded_vector(vector: Vector, length: int) -> Vector:
     """The vector, with 0 for classes that were added later."""
     return vector + (0,) * (length - len(vector))
 
@@ -284,28 +284,28 @@ def _request_of_entry(entry: LedgerEntry) -> UUID:
 
 #: the effect of each kind of event on balances
 MOVES: dict[str, Callable[[LedgerReplay, LedgerEntry], None]] = {
-    "created": LedgerReplay._created,
-    "registered": LedgerReplay._registered,
-    "granted": LedgerReplay._granted,
-    "waiting": LedgerReplay._waiting,
-    "rejected": LedgerReplay._nothing,
-    "cancelled": LedgerReplay._withdrawn,
-    "expired": LedgerReplay._withdrawn,
-    "released": LedgerReplay._returned,
-    "repeated": LedgerReplay._nothing,
-    "stale": LedgerReplay._nothing,
-    "reaped": LedgerReplay._all_returned,
-    "kept": LedgerReplay._kept,
-    "keep_ended": LedgerReplay._keep_ended,
-    "resumed": LedgerReplay._resumed,
-    "finished": LedgerReplay._finished,
-    "capacity_set": LedgerReplay._capacity_set,
-    "claim_changed": LedgerReplay._claim_changed,
-    "overridden": LedgerReplay._overridden,
-    "class_added": LedgerReplay._class_added,
-    "rules_changed": LedgerReplay._nothing,
-    "reserved_set": LedgerReplay._nothing,
-    "priority_changed": LedgerReplay._nothing,
-    "share_reserved": LedgerReplay._nothing,
-    "share_limited": LedgerReplay._share_limited,
+    "created": LedgerReplay._on_created,
+    "registered": LedgerReplay._on_registered,
+    "granted": LedgerReplay._on_granted,
+    "waiting": LedgerReplay._on_waiting,
+    "rejected": LedgerReplay._on_no_change,
+    "cancelled": LedgerReplay._on_wait_ended,
+    "expired": LedgerReplay._on_wait_ended,
+    "released": LedgerReplay._on_released,
+    "repeated": LedgerReplay._on_no_change,
+    "stale": LedgerReplay._on_no_change,
+    "reaped": LedgerReplay._on_all_released,
+    "kept": LedgerReplay._on_kept,
+    "keep_ended": LedgerReplay._on_keep_ended,
+    "resumed": LedgerReplay._on_resumed,
+    "finished": LedgerReplay._on_finished,
+    "capacity_set": LedgerReplay._on_capacity_set,
+    "claim_changed": LedgerReplay._on_claim_changed,
+    "overridden": LedgerReplay._on_overridden,
+    "class_added": LedgerReplay._on_class_added,
+    "rules_changed": LedgerReplay._on_no_change,
+    "reserved_set": LedgerReplay._on_no_change,
+    "priority_changed": LedgerReplay._on_no_change,
+    "share_reserved": LedgerReplay._on_no_change,
+    "share_limited": LedgerReplay._on_share_limited,
 }

@@ -52,7 +52,7 @@ class Columns:
         return Columns(need, allocation)
 
 
-def columns(available: Vector, need: Rows, allocation: Rows) -> Columns | None:
+def as_columns(available: Vector, need: Rows, allocation: Rows) -> Columns | None:
     """The matrices as arrays. None if passes are faster, or a sum of units could overflow."""
     if len(need) < VECTOR_PROCESSES or not available:
         return None

@@ -15,26 +15,26 @@ from collections.abc import Callable, Iterable
 from allocation.rules.banker import State, fits, plus
 
 
-def recursive_global(state: State) -> list[int]:
+def search_globally(state: State) -> list[int]:
     """The processes that can finish. Each step examines all processes, beginning with the first."""
-    return _recursive(state, lambda covered: range(len(state.need)))
+    return _search_in_scope(state, lambda covered: range(len(state.need)))
 
 
-def recursive_uncovered(state: State) -> list[int]:
+def search_uncovered(state: State) -> list[int]:
     """The processes that can finish. Each step examines only those not covered yet, beginning with
     the first.
     """
     left = dict.fromkeys(range(len(state.need)))
 
-    def uncovered(covered: list[int]) -> Iterable[int]:
+    def uncovered_processes(covered: list[int]) -> Iterable[int]:
         for i in covered[-1:]:
             del left[i]
         return left
 
-    return _recursive(state, uncovered)
+    return _search_in_scope(state, uncovered_processes)
 
 
-def _recursive(state: State, scope: Callable[[list[int]], Iterable[int]]) -> list[int]:
+def _search_in_scope(state: State, scope: Callable[[list[int]], Iterable[int]]) -> list[int]:
     work, covered, done = state.available, list[int](), set[int]()
     while True:
         found = next(

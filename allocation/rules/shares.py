@@ -62,7 +62,7 @@ class ShareUse:
         entries = zip(self.terms[share].limits, self.claimed(share), strict=True)
         return tuple(NO_LIMIT if limit == NO_LIMIT else limit - used for limit, used in entries)
 
-    def unused(self, share: int) -> Vector:
+    def unused_reserve(self, share: int) -> Vector:
         """The part of the share's reserve that its processes do not hold."""
         entries = zip(self.terms[share].reserved, self.held(share), strict=True)
         return tuple(max(0, reserved - held) for reserved, held in entries)
@@ -71,15 +71,15 @@ class ShareUse:
         """The parts of the other shares' reserves that these shares do not hold. Empty without
         shares.
         """
-        others = [self.unused(share) for share in self.terms if share != own]
+        others = [self.unused_reserve(share) for share in self.terms if share != own]
         return reduce(plus, others) if others else ()
 
-    def reserving(self, own: int | None) -> list[str]:
+    def reserving_shares(self, own: int | None) -> list[str]:
         """The names of the other shares that do not hold all units of their reserve."""
         return [
             terms.name
             for share, terms in self.terms.items()
-            if share != own and any(self.unused(share))
+            if share != own and any(self.unused_reserve(share))
         ]
 
     def is_full_for(self, share: int | None, claim: Vector) -> bool:
@@ -91,6 +91,6 @@ class ShareUse:
         return reduce(plus, vectors, (0,) * len(self.terms[share].limits))
 
 
-def classes_beyond(claim: Vector, limits: Vector) -> list[int]:
+def exceeded_classes(claim: Vector, limits: Vector) -> list[int]:
     """The classes of which a claim exceeds a limit."""
     return [j for j, units in enumerate(minus(limits, claim)) if units < 0]

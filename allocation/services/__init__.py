@@ -4,7 +4,7 @@ from allocation.history.checkpoints import keep_checkpoints
 from allocation.history.wait_counts import keep_wait_counts
 from allocation.models import RequestKind
 from allocation.services.bank import GRANTS_CHANNEL
-from allocation.services.grants_on_release import pump_pool
+from allocation.services.grants_on_release import grant_waiting_requests_of_pool
 from allocation.services.leases import is_holder, reap_expired, renew_lease, take_lease
 from allocation.services.limits import (
     change_claim,
@@ -68,6 +68,7 @@ __all__ = [
     "finish_process",
     "forget_sent",
     "forget_use",
+    "grant_waiting_requests_of_pool",
     "is_holder",
     "keep_checkpoints",
     "keep_resources",
@@ -77,7 +78,6 @@ __all__ = [
     "preview_limits",
     "preview_process",
     "preview_share",
-    "pump_pool",
     "reap_expired",
     "register_process",
     "release_resources",

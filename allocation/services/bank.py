@@ -33,8 +33,8 @@ from allocation.services.rows import (
     UnitHolder,
     lock_pool,
     lock_pool_of,
-    put_pool,
-    surroundings,
+    read_surroundings,
+    write_pool,
 )
 from allocation.values import RequestOutcome
 from allocation.wording import UnitWords
@@ -48,8 +48,8 @@ Held = Process | UnitHolder
 #: the searches for the pools of experiments; other pools use the reduced scope up to the requester
 SEARCHES: Mapping[str, Callable[[State], list[int]]] = {
     Policy.FULL_SCOPE: banker.finishable_processes,
-    Policy.RECURSIVE: searches.recursive_global,
-    Policy.UNCOVERED: searches.recursive_uncovered,
+    Policy.RECURSIVE: searches.search_globally,
+    Policy.UNCOVERED: searches.search_uncovered,
 }
 
 
@@ -113,7 +113,7 @@ class Bank:
                 raise BadAmount(**{key: units})
         return tuple(amounts.get(key, 0) for key in self.keys)
 
-    def by_key(self, amounts: Vector) -> dict[str, int]:
+    def amounts_by_key(self, amounts: Vector) -> dict[str, int]:
         """The amounts of a vector by class key, without classes of zero units."""
         return {key: units for key, units in zip(self.keys, amounts, strict=True) if units}
 
@@ -137,7 +137,7 @@ class Bank:
             tuple(tuple(p.allocated) for p in rows),
         ), rows
 
-    def verdict_on(self, process: Process, amounts: Vector) -> Decision:
+    def verdict_on_request(self, process: Process, amounts: Vector) -> Decision:
         """Decide in memory whether `process` may have `amounts`. The decision's sequence has the
         ids of processes.
         """
@@ -150,7 +150,9 @@ class Bank:
         # `index` would compare models, which is slow
         asker = next(i for i, row in enumerate(rows) if row is process)
         is_safe = self.pool.is_safe
-        decision = banker.examine(state, asker, amounts, state_is_safe=is_safe, search=search)
+        decision = banker.decide_with_evidence(
+            state, asker, amounts, state_is_safe=is_safe, search=search
+        )
         # processes that hold nothing release nothing, so the sequence is a proof without them
         proof = [i for i in decision.sequence if i == asker or any(state.allocation[i])]
         return Decision(decision.verdict, tuple(rows[i].pk for i in proof))
@@ -159,9 +161,9 @@ class Bank:
         state, rows = self.state(process)
         kept = [p for p in self.deciding_processes if p.kept_until is not None]
         parties = Parties(
-            _parties(rows),
+            _parties_of_processes(rows),
             tuple(UnitWords(key, unit) for key, unit in self.units.items()),
-            _parties(kept),
+            _parties_of_processes(kept),
         )
         return explain(state, parties, rows.index(process), amounts, verdict).reason
 
@@ -187,7 +189,7 @@ class Bank:
         self.available, process.allocated = written.available, list(written.held)
         if request.kind == RequestKind.START:
             process.epoch, process.kept_until = written.shift, None
-        return RequestOutcome.granted_by(request.pk, written.grant_id, written.shift)
+        return RequestOutcome.from_grant(request.pk, written.grant_id, written.shift)
 
     def begin_shift(self, process: Process) -> None:
         """Begin a shift with the units that the process holds. They are no longer reserved."""
@@ -228,7 +230,7 @@ class Bank:
         kind = EventKind.EXPIRED if state == RequestState.EXPIRED else EventKind.CANCELLED
         self.log_request(kind, request)
 
-    def take_back(
+    def return_units(
         self,
         process: Process,
         amounts: Vector,
@@ -269,7 +271,7 @@ class Bank:
         before: Available before the event, if the event changed it. amounts: zero by default.
         """
         told = (0,) * len(self.keys) if amounts is None else amounts
-        event = self._event(kind, process, told)
+        event = self._add_event(kind, process, told)
         event.available_before = list(self.available if before is None else before)
         event.reason, event.share_id = reason, share
 
@@ -277,11 +279,11 @@ class Bank:
         self, kind: EventKind, request: Request, *, sequence: tuple[int, ...] = ()
     ) -> None:
         """Add the event of a request whose verdict and reason are already stored."""
-        event = self._event(kind, self.processes[request.process_id], tuple(request.amounts))
+        event = self._add_event(kind, self.processes[request.process_id], tuple(request.amounts))
         event.request_id, event.sequence = request.pk, list(sequence)
         event.verdict, event.reason = request.verdict, request.reason
 
-    def _event(self, kind: EventKind, process: Process | None, amounts: Vector) -> Event:
+    def _add_event(self, kind: EventKind, process: Process | None, amounts: Vector) -> Event:
         self.pool.version += 1
         event = Event(
             pool=self.pool,
@@ -320,7 +322,7 @@ class Bank:
 
     def _write_pool(self) -> None:
         """Write the pool and its events. This wakes listeners if a shift has begun."""
-        put_pool(self.pool, self.available, channel=GRANTS_CHANNEL if self.has_begun else None)
+        write_pool(self.pool, self.available, channel=GRANTS_CHANNEL if self.has_begun else None)
         Event.objects.bulk_create(self.events)
         self.events.clear()
 
@@ -339,7 +341,7 @@ def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
     row = lock_pool(pool)
     if row is None:
         raise UnknownPool(pool=pool)
-    bank = _open_bank(row, surroundings(row, named))
+    bank = _open_bank(row, read_surroundings(row, named))
     yield bank
     bank.close()
 
@@ -350,7 +352,7 @@ def locked_bank_of(process: int) -> Iterator[tuple[Bank, Process]]:
     row = lock_pool_of(process)
     if row is None:
         raise UnknownProcess(process=process)
-    bank = _open_bank(row, surroundings(row, [process]))
+    bank = _open_bank(row, read_surroundings(row, [process]))
     yield bank, bank.processes[process]
     bank.close()
 
@@ -367,7 +369,7 @@ def _open_bank(pool: Pool, around: PoolSurroundings) -> Bank:
     )
 
 
-def _parties(processes: Iterable[Held]) -> tuple[Party, ...]:
+def _parties_of_processes(processes: Iterable[Held]) -> tuple[Party, ...]:
     return tuple(
         Party(p.pk, p.label, tuple(p.allocated), kept_until=p.kept_until) for p in processes
     )

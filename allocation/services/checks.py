@@ -16,7 +16,7 @@ from allocation.models import EventKind, Policy, Process, ProcessState, RequestS
 from allocation.rules import banker
 from allocation.rules.banker import State, Vector
 from allocation.rules.fairness import PRIORITIES
-from allocation.rules.shares import classes_beyond
+from allocation.rules.shares import exceeded_classes
 from allocation.services.bank import Bank
 from allocation.values import Override
 
@@ -47,7 +47,7 @@ def check_share_covers(
     if holder is not None and any(holder.allocated):
         others = banker.minus(bank.share_use.claimed(share), tuple(holder.max_claim))
     limits = bank.shares[share].limits
-    for j in classes_beyond(banker.plus(others, claim), limits):
+    for j in exceeded_classes(banker.plus(others, claim), limits):
         raise ClaimExceedsShare(
             resource=bank.keys[j],
             claim=claim[j],
@@ -70,7 +70,7 @@ def check_claim_covers(bank: Bank, process: Process, claim: Vector) -> None:
             raise ClaimBelowHoldings(resource=key, claim=units, least=least)
 
 
-def check_claims_within(bank: Bank, new: Vector, old: Vector) -> None:
+def check_claims_fit_capacity(bank: Bank, new: Vector, old: Vector) -> None:
     """Raise an error if a claim exceeds the new capacity. Only a class with less capacity can be
     exceeded, so nothing is read unless there is one.
     """

@@ -24,9 +24,9 @@ from allocation.services.transaction import bank_transaction
 from allocation.services.turns import (
     MAX_CLAIM,
     asker_of,
-    first_before,
-    in_turn,
+    first_bypassed_request,
     reach_of,
+    requests_in_turn,
     settle_turn,
 )
 
@@ -63,7 +63,7 @@ class WaitQueue:
     def next(self) -> Request | None:
         while True:
             if not self._read:
-                found = in_turn(self._bank.pool).filter(self._wanted & self._after)
+                found = requests_in_turn(self._bank.pool).filter(self._wanted & self._after)
                 self._read.extend(found[:SOME])
             if not self._read:
                 return None
@@ -118,7 +118,7 @@ def _push_next_request(
         heappush(heads, (request.turn, request.seq, place, request))
 
 
-def pump(bank: Bank) -> int:
+def grant_waiting_requests(bank: Bank) -> int:
     """Grant the requests that can be granted, in turn, up to a number. Return how many were
     granted. For the remaining requests a message is written.
 
@@ -142,9 +142,9 @@ def _serve_in_turn(bank: Bank, most: int) -> int:
     for line, request in grantable_requests(bank):
         process = bank.processes.setdefault(request.process_id, request.process)
         asker = asker_of(bank, process, tuple(request.amounts))
-        decision = bank.verdict_on(process, asker.amounts)
+        decision = bank.verdict_on_request(process, asker.amounts)
         is_bound = decision.verdict is BankVerdict.GRANT and not asker.holds
-        first = first_before(bank, request, reach) if is_bound else None
+        first = first_bypassed_request(bank, request, reach) if is_bound else None
         verdict = settle_turn(bank, asker, decision, first)
         if verdict is not BankVerdict.GRANT:
             line.note_refused(process, verdict)
@@ -158,9 +158,9 @@ def _serve_in_turn(bank: Bank, most: int) -> int:
 
 
 @bank_transaction
-def pump_pool(*, pool: int) -> int:
+def grant_waiting_requests_of_pool(*, pool: int) -> int:
     """Serve the waiting processes of a pool as after a release. Return the number of granted
     requests.
     """
     with locked_bank(pool) as bank:
-        return pump(bank)
+        return grant_waiting_requests(bank)

@@ -15,8 +15,8 @@ from django.db.models import Q
 from allocation.fields import ClockTimestamp
 from allocation.models import EventKind, OutboxKind, Process, Request, RequestState
 from allocation.services.bank import Bank, locked_bank
-from allocation.services.grants_on_release import pump
-from allocation.services.releases import cancel_waits, give_back
+from allocation.services.grants_on_release import grant_waiting_requests
+from allocation.services.releases import cancel_waits, return_and_regrant
 from allocation.services.transaction import bank_transaction
 from allocation.values import ReapedShift
 
@@ -84,7 +84,7 @@ def _reap_pool(pool: int) -> list[ReapedShift]:
         ):
             bank.processes.setdefault(request.process_id, request.process)
             bank.withdraw(request, RequestState.EXPIRED, "The deadline passed.")
-        pump(bank)
+        grant_waiting_requests(bank)
         return reaped
 
 
@@ -96,13 +96,15 @@ def _reap(bank: Bank, process: Process) -> ReapedShift:
     cancel_waits(bank, process)
     bank.post(OutboxKind.REAPED, process, lost.epoch)
     reason = f"The lease of epoch {lost.epoch} ran out."
-    give_back(bank, process, tuple(process.allocated), EventKind.REAPED, reason, ends_shift=True)
+    return_and_regrant(
+        bank, process, tuple(process.allocated), EventKind.REAPED, reason, ends_shift=True
+    )
     return lost
 
 
 def _end_keep(bank: Bank, process: Process) -> None:
     reason = f"The reservation until {process.kept_until:%Y-%m-%d %H:%M} UTC ran out."
-    give_back(bank, process, tuple(process.allocated), EventKind.KEEP_ENDED, reason)
+    return_and_regrant(bank, process, tuple(process.allocated), EventKind.KEEP_ENDED, reason)
 
 
 def _lease_end() -> object:

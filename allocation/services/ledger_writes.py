@@ -18,7 +18,7 @@ from django.db import IntegrityError
 from allocation.errors import LedgerBroken
 from allocation.models import EventKind, Process, Request
 from allocation.rules.banker import Vector
-from allocation.services.transaction import call_within
+from allocation.services.transaction import call_in_transaction
 
 POOL = "(SELECT p FROM allocation_pool AS p WHERE p.id = %s)"
 PROCESS = "(SELECT p FROM allocation_process AS p WHERE p.id = %s)"
@@ -48,7 +48,7 @@ def write_grant(
 ) -> WrittenGrant:
     """Grant a request that is new or waits. Processes can finish in the order of `sequence`."""
     asked = str(request.pk), request.kind, list(request.amounts)
-    row = call_within(
+    row = call_in_transaction(
         GRANT,
         request.pool_id,
         request.process_id,
@@ -75,7 +75,7 @@ def write_release(
     number = None if release_id is None else str(release_id)
     given = list(amounts), kind.value, reason, number, ends_shift
     try:
-        available, held = call_within(RELEASE, process.pool_id, process.pk, *given)
+        available, held = call_in_transaction(RELEASE, process.pool_id, process.pk, *given)
     except IntegrityError as error:
         diagnosis = getattr(error.__cause__, "diag", None)
         if diagnosis is None or diagnosis.sqlstate != UNCOVERED:
@@ -90,5 +90,7 @@ def write_shift(process: Process) -> int:
 
     Its lease leaves time for a worker to take it up, and the process's owner gets a message.
     """
-    [epoch] = call_within(SHIFT, process.pk, list(process.allocated), settings.BANK_PICKUP_SECONDS)
+    [epoch] = call_in_transaction(
+        SHIFT, process.pk, list(process.allocated), settings.BANK_PICKUP_SECONDS
+    )
     return int(epoch)

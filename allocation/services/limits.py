@@ -21,12 +21,12 @@ from allocation.services.bank import Bank, locked_bank, locked_bank_of
 from allocation.services.checks import (
     check_claim_covers,
     check_claim_fits,
-    check_claims_within,
+    check_claims_fit_capacity,
     check_priority,
     check_safe,
     check_share_covers,
 )
-from allocation.services.grants_on_release import pump
+from allocation.services.grants_on_release import grant_waiting_requests
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import asker_of
 from allocation.values import Override, PoolLimits, ProcessLimits
@@ -92,7 +92,7 @@ def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> Chan
             _put_reserved(bank, limits.reserved)
         if limits.bypass_limit is not None:
             _put_bypass_limit(bank, limits.bypass_limit)
-        pump(bank)
+        grant_waiting_requests(bank)
     return ChangedLimits(bank, stuck)
 
 
@@ -106,7 +106,7 @@ def put_process(process: int, limits: ProcessLimits, override: Override | None) 
             stuck = _put_claim(bank, changed, limits.maximum, override)
         if limits.priority is not None:
             _put_priority(bank, changed, limits.priority)
-        pump(bank)
+        grant_waiting_requests(bank)
     return ChangedLimits(bank, stuck)
 
 
@@ -119,7 +119,7 @@ def _put_capacity(
     for key, used, units in zip(bank.keys, in_use, new, strict=True):
         if used > units:
             raise CapacityBelowUse(resource=key, capacity=units, in_use=used)
-    check_claims_within(bank, new, old)
+    check_claims_fit_capacity(bank, new, old)
     available = banker.minus(new, in_use)
     stuck = (
         ()

@@ -29,12 +29,12 @@ from allocation.models import (
 )
 from allocation.rules import banker
 from allocation.rules.banker import Vector
-from allocation.rules.fairness import QueuedRequest, TurnRules, kept_back
+from allocation.rules.fairness import QueuedRequest, TurnRules, units_kept_back
 from allocation.rules.shares import Member, ShareTerms, ShareUse
 from allocation.services.limits import ChangedLimits, put_limits, put_process
 from allocation.services.shares import put_share
 from allocation.services.transaction import bank_transaction
-from allocation.services.turns import rules_of
+from allocation.services.turns import turn_rules
 from allocation.values import LimitsPreview, Override, PoolLimits, ProcessLimits, ShareLimits
 
 #: lets a preview continue after the refusal of an unsafe change; all of it is rolled back
@@ -116,7 +116,7 @@ class _PoolLimits:
         keys = tuple(row.classes.values_list("key", flat=True))
         capacity, available = tuple(row.capacity), tuple(row.available)
         use = ShareUse(terms, members)
-        return cls(row.version, keys, capacity, available, rules_of(row), claims, use)
+        return cls(row.version, keys, capacity, available, turn_rules(row), claims, use)
 
     def misfits(self, capacity: Mapping[str, int]) -> tuple[str, ...]:
         """The labels of the claims that would exceed the capacity."""
@@ -127,11 +127,13 @@ class _PoolLimits:
             if any(claim.maximum[j] > units for j, units in most.items())
         )
 
-    def served_at_once(self, available: Vector) -> set[int]:
+    def processes_served_at_once(self, available: Vector) -> set[int]:
         """The processes that could get their whole Need without waiting."""
-        return {pk for pk, claim in self.claims.items() if self._gets_all_at_once(claim, available)}
+        return {
+            pk for pk, claim in self.claims.items() if self._is_served_at_once(claim, available)
+        }
 
-    def _gets_all_at_once(self, claim: _Claim, available: Vector) -> bool:
+    def _is_served_at_once(self, claim: _Claim, available: Vector) -> bool:
         asker = QueuedRequest.of(
             claim.need,
             claim.maximum,
@@ -140,7 +142,7 @@ class _PoolLimits:
             holds=claim.holds,
             priority=claim.priority,
         )
-        beside = banker.plus(claim.need, kept_back(self.rules, asker))
+        beside = banker.plus(claim.need, units_kept_back(self.rules, asker))
         return banker.fits(beside, available) and (claim.holds or asker.is_within_share)
 
 
@@ -173,7 +175,9 @@ def _describe_change(
     in_use = banker.minus(before.capacity, before.available)
     # before the change serves any process, since others then wait for the units of a served process
     then_available = banker.minus(after.capacity, in_use)
-    late = before.served_at_once(before.available) - after.served_at_once(then_available)
+    late = before.processes_served_at_once(before.available) - after.processes_served_at_once(
+        then_available
+    )
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("turn", "seq")
     grants = Event.objects.filter(pool=pool, kind=EventKind.GRANTED)
     served = grants.filter(version__gt=before.version).order_by("version")

@@ -41,18 +41,21 @@ def quick_grant(
     """Grant the request if the free units cover everything that the process may still request;
     otherwise return None.
     """
-    if not _is_plain(amounts, process, epoch or 0) or (deadline_seconds or 0) > LONGEST_SECONDS:
+    if (
+        not _are_positive_integers(amounts, process, epoch or 0)
+        or (deadline_seconds or 0) > LONGEST_SECONDS
+    ):
         return None
     asked = json.dumps(dict(amounts)), str(request_id), kind.value, epoch
     seconds = deadline_seconds, settings.BANK_PICKUP_SECONDS
     grant, shift = call_server(GRANT, process, *asked, *seconds)
-    return RequestOutcome.granted_by(request_id, grant, shift) if grant else None
+    return RequestOutcome.from_grant(request_id, grant, shift) if grant else None
 
 
 def quick_release(
     *, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str
 ) -> Released | None:
-    if not _is_plain(amounts or {}, process, epoch):
+    if not _are_positive_integers(amounts or {}, process, epoch):
         return None
     given = None if amounts is None else json.dumps(dict(amounts))
     try:
@@ -70,7 +73,7 @@ def quick_release(
     )
 
 
-def _is_plain(amounts: Mapping[str, int], *numbers: int) -> bool:
+def _are_positive_integers(amounts: Mapping[str, int], *numbers: int) -> bool:
     """Whether the server can read the amounts. Other code refuses unreadable amounts, with a
     sentence.
     """

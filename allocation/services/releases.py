@@ -12,7 +12,7 @@ from allocation.models import EventKind, Process, ProcessState, Release, Request
 from allocation.rules import banker
 from allocation.rules.banker import Vector
 from allocation.services.bank import Bank, locked_bank_of
-from allocation.services.grants_on_release import pump
+from allocation.services.grants_on_release import grant_waiting_requests
 from allocation.services.quick_path import quick_release
 from allocation.services.transaction import bank_transaction
 from allocation.values import Released, ReleaseStatus
@@ -48,19 +48,19 @@ def _release_once(
         given = tuple(holder.allocated) if amounts is None else bank.vector(amounts)
         if earlier := Release.objects.filter(pk=release_id).first():
             return _repeated_release(bank, holder, earlier)
-        if is_over(holder, epoch):
+        if is_epoch_over(holder, epoch):
             bank.log(EventKind.STALE, holder, reason=f"Epoch {epoch}: {reason}")
             return Released(release_id, ReleaseStatus.STALE, {})
         if not banker.fits(given, tuple(holder.allocated)):
             raise ReleaseExceedsAllocation(
                 process=holder.label,
-                given=bank.by_key(given),
-                held=bank.by_key(tuple(holder.allocated)),
+                given=bank.amounts_by_key(given),
+                held=bank.amounts_by_key(tuple(holder.allocated)),
             )
 
         if amounts is None:
             cancel_waits(bank, holder)
-        give_back(
+        return_and_regrant(
             bank,
             holder,
             given,
@@ -69,7 +69,7 @@ def _release_once(
             release_id=release_id,
             ends_shift=amounts is None,
         )
-        return Released(release_id, ReleaseStatus.RELEASED, bank.by_key(given))
+        return Released(release_id, ReleaseStatus.RELEASED, bank.amounts_by_key(given))
 
 
 @bank_transaction
@@ -91,11 +91,11 @@ def finish_process(*, process: int, epoch: int | None = None) -> bool:
         finishing.state = ProcessState.FINISHED
         finishing.save(update_fields=["state"])
         reason, given = "The process finished.", tuple(finishing.allocated)
-        give_back(bank, finishing, given, EventKind.FINISHED, reason, ends_shift=True)
+        return_and_regrant(bank, finishing, given, EventKind.FINISHED, reason, ends_shift=True)
         return True
 
 
-def give_back(
+def return_and_regrant(
     bank: Bank,
     process: Process,
     amounts: Vector,
@@ -106,8 +106,8 @@ def give_back(
     ends_shift: bool = False,
 ) -> None:
     """Return units, and serve waiting processes."""
-    bank.take_back(process, amounts, kind, reason, release_id=release_id, ends_shift=ends_shift)
-    pump(bank)
+    bank.return_units(process, amounts, kind, reason, release_id=release_id, ends_shift=ends_shift)
+    grant_waiting_requests(bank)
 
 
 def cancel_waits(bank: Bank, process: Process, *, also: Sequence[RequestKind] = ()) -> None:
@@ -117,7 +117,7 @@ def cancel_waits(bank: Bank, process: Process, *, also: Sequence[RequestKind] = 
         bank.withdraw(request, RequestState.CANCELLED, "The work session ended.")
 
 
-def is_over(process: Process, epoch: int) -> bool:
+def is_epoch_over(process: Process, epoch: int) -> bool:
     """Whether the shift or the reservation of this epoch has ended, or a later one has replaced
     it.
     """
@@ -128,4 +128,4 @@ def _repeated_release(bank: Bank, holder: Process, earlier: Release) -> Released
     if earlier.process_id != holder.pk:
         raise ReleaseIdReused(release=earlier.pk)
     bank.log(EventKind.REPEATED, holder, reason=f"Release {earlier.pk} was sent again.")
-    return Released(earlier.pk, ReleaseStatus.REPEATED, bank.by_key(tuple(earlier.amounts)))
+    return Released(earlier.pk, ReleaseStatus.REPEATED, bank.amounts_by_key(tuple(earlier.amounts)))

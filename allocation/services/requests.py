@@ -28,16 +28,16 @@ from allocation.models import (
     RequestKind,
     RequestState,
 )
-from allocation.reasons import excess
+from allocation.reasons import excess_sentence
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, Vector
 from allocation.rules.fairness import QueueVerdict
 from allocation.services.bank import Bank, locked_bank, locked_bank_of
-from allocation.services.grants_on_release import pump
+from allocation.services.grants_on_release import grant_waiting_requests
 from allocation.services.quick_path import quick_grant
-from allocation.services.rows import numbers_taken
+from allocation.services.rows import is_request_known
 from allocation.services.transaction import bank_transaction
-from allocation.services.turns import asker_of, first_ahead, queue_reason, settle_turn
+from allocation.services.turns import asker_of, first_request_ahead, queue_reason, settle_turn
 from allocation.values import RequestOutcome
 
 
@@ -93,13 +93,13 @@ def _request_once(
         wanted = bank.vector(amounts)
         if not any(wanted):
             raise EmptyRequest(process=process.label)
-        is_taken = numbers_taken(request_id, process.pk)
+        is_taken = is_request_known(request_id, process.pk)
         if is_taken and (
             earlier := Request.objects.select_related("grant").filter(pk=request_id).first()
         ):
-            return _answer_again(earlier, process, wanted, kind)
+            return _repeat_outcome(earlier, process, wanted, kind)
         _check_entitled(process, kind, epoch)
-        _check_whole(bank, process, wanted, kind)
+        _check_is_positive(bank, process, wanted, kind)
         waiting = process.requests.filter(state=RequestState.WAITING).first() if is_taken else None
         if waiting and not (kind == RequestKind.STAGE and waiting.kind == RequestKind.GROWTH):
             raise AlreadyWaiting(process=process.label, request=waiting.pk)
@@ -113,10 +113,10 @@ def _request_once(
             epoch=process.epoch,
             state=RequestState.WAITING,
         )
-        return _settle(bank, process, request, waiting, deadline_seconds)
+        return _grant_or_refuse(bank, process, request, waiting, deadline_seconds)
 
 
-def _settle(
+def _grant_or_refuse(
     bank: Bank,
     process: Process,
     request: Request,
@@ -129,26 +129,26 @@ def _settle(
         banker.minus(tuple(process.max_claim), tuple(process.allocated)),
     )
     if not banker.fits(wanted, need):
-        bank.settle(request, RequestState.REJECTED, reason=excess(bank.keys, wanted, need))
+        bank.settle(request, RequestState.REJECTED, reason=excess_sentence(bank.keys, wanted, need))
         bank.log_request(EventKind.REJECTED, request)
         return RequestExceedsNeed(process=process.label, excess=request.reason)
     if growth:
         bank.withdraw(growth, RequestState.CANCELLED, "A stage request took its place.")
-    outcome = _decide(bank, process, request, deadline_seconds)
+    outcome = _decide_in_turn(bank, process, request, deadline_seconds)
     if growth:
-        pump(bank)
+        grant_waiting_requests(bank)
     return outcome
 
 
-def _decide(
+def _decide_in_turn(
     bank: Bank, process: Process, request: Request, deadline_seconds: float | None
 ) -> RequestOutcome:
     wanted = tuple(request.amounts)
-    asker, decision = asker_of(bank, process, wanted), bank.verdict_on(process, wanted)
+    asker, decision = asker_of(bank, process, wanted), bank.verdict_on_request(process, wanted)
     ahead = (
         None
         if asker.holds or decision.verdict is not BankVerdict.GRANT
-        else first_ahead(bank, process, asker)
+        else first_request_ahead(bank, process, asker)
     )
     verdict = settle_turn(bank, asker, decision, ahead)
     if verdict is BankVerdict.GRANT:
@@ -166,7 +166,7 @@ def _decide(
     return RequestOutcome.of(request)
 
 
-def _answer_again(
+def _repeat_outcome(
     request: Request, process: Process, wanted: Vector, kind: RequestKind
 ) -> RequestOutcome | RequestExceedsNeed:
     if (request.process_id, tuple(request.amounts), request.kind) != (process.pk, wanted, kind):
@@ -185,7 +185,7 @@ def _check_entitled(process: Process, kind: RequestKind, epoch: int | None) -> N
         raise AlreadyStarted(process=process.label, epoch=process.epoch)
 
 
-def _check_whole(bank: Bank, process: Process, wanted: Vector, kind: RequestKind) -> None:
+def _check_is_positive(bank: Bank, process: Process, wanted: Vector, kind: RequestKind) -> None:
     """Raise an error if, in a pool where everything is requested at once, a request is not for the
     whole claim.
     """
@@ -194,7 +194,9 @@ def _check_whole(bank: Bank, process: Process, wanted: Vector, kind: RequestKind
         and kind == RequestKind.START
         and not banker.fits(tuple(process.max_claim), wanted)
     ):
-        raise ClaimNotWhole(process=process.label, claim=bank.by_key(tuple(process.max_claim)))
+        raise ClaimNotWhole(
+            process=process.label, claim=bank.amounts_by_key(tuple(process.max_claim))
+        )
 
 
 def check_epoch(process: Process, epoch: int | None) -> None:
@@ -217,5 +219,5 @@ def cancel_request(*, request_id: UUID) -> RequestOutcome:
         request = Request.objects.select_related("grant").get(pk=request_id)
         if request.state == RequestState.WAITING:
             bank.withdraw(request, RequestState.CANCELLED, "Cancelled.")
-            pump(bank)
+            grant_waiting_requests(bank)
         return RequestOutcome.of(request)

@@ -18,7 +18,7 @@ from allocation.fields import ClockTimestamp
 from allocation.models import EventKind, Policy, Process
 from allocation.rules import banker
 from allocation.services.bank import Bank, locked_bank_of
-from allocation.services.grants_on_release import pump
+from allocation.services.grants_on_release import grant_waiting_requests
 from allocation.services.releases import cancel_waits
 from allocation.services.requests import check_epoch
 from allocation.services.transaction import bank_transaction
@@ -61,8 +61,8 @@ def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Reservat
             amounts=held,
             reason=f"Reserved until {holder.kept_until:%Y-%m-%d %H:%M} UTC by a pause.",
         )
-        pump(bank)
-        return Reservation(process, holder.epoch, holder.kept_until, bank.by_key(held))
+        grant_waiting_requests(bank)
+        return Reservation(process, holder.epoch, holder.kept_until, bank.amounts_by_key(held))
 
 
 @bank_transaction
@@ -88,7 +88,7 @@ def resume_kept(*, process: int) -> int:
             amounts=tuple(resuming.allocated),
             reason="Continues with what it kept.",
         )
-        pump(bank)
+        grant_waiting_requests(bank)
         return resuming.epoch
 
 

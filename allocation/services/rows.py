@@ -21,7 +21,7 @@ from django.db.models import Model
 from allocation.models import Pool, Process
 from allocation.rules.banker import Vector
 from allocation.rules.shares import ShareTerms
-from allocation.services.transaction import pipelined, planned_cursor
+from allocation.services.transaction import pipelined_statements, planned_cursor
 
 M = TypeVar("M", bound=Model)
 
@@ -49,25 +49,25 @@ class PoolSurroundings:
 
 def lock_pool(pool: int) -> Pool | None:
     """Lock a pool's row until the transaction ends, and read it. None if it does not exist."""
-    return _first_row(Pool, "WHERE id = %s FOR NO KEY UPDATE", pool)
+    return _read_first_row(Pool, "WHERE id = %s FOR NO KEY UPDATE", pool)
 
 
 def lock_pool_of(process: int) -> Pool | None:
     """Lock the pool of a process, which never changes. None if there is no such process."""
-    return _first_row(
+    return _read_first_row(
         Pool,
         "WHERE id = (SELECT pool_id FROM allocation_process WHERE id = %s) FOR NO KEY UPDATE",
         process,
     )
 
 
-def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
+def read_surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
     """Read the rows that belong to a pool.
 
     Called after `lock_pool`, so that the statements begin while the lock is held.
     """
     with planned_cursor() as classes, planned_cursor() as holding, planned_cursor() as others:
-        with pipelined():
+        with pipelined_statements():
             classes.execute(
                 "SELECT array_agg(key ORDER BY ordinal), array_agg(unit ORDER BY ordinal),"
                 " EXISTS (SELECT FROM allocation_request AS waits WHERE waits.pool_id = %s "
@@ -103,7 +103,7 @@ def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
     )
 
 
-def numbers_taken(request_id: UUID, process: int) -> bool:
+def is_request_known(request_id: UUID, process: int) -> bool:
     """Whether there is a request with this id, or a waiting request of this process."""
     with planned_cursor() as cursor:
         cursor.execute(
@@ -115,7 +115,7 @@ def numbers_taken(request_id: UUID, process: int) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def put_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
+def write_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
     """Write those columns of a pool that decisions change, and notify `channel`."""
     with planned_cursor() as cursor:
         cursor.execute(
@@ -134,7 +134,7 @@ def put_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
         )
 
 
-def _first_row(model: type[M], where: str, *values: Any) -> M | None:
+def _read_first_row(model: type[M], where: str, *values: Any) -> M | None:
     with planned_cursor() as cursor:
         _select(cursor, model, where, *values)
         return next(_read_rows(cursor, model), None)

@@ -16,9 +16,9 @@ from allocation.errors import (
 )
 from allocation.models import EventKind, Process, ProcessState, Share
 from allocation.rules.banker import Vector, plus
-from allocation.rules.shares import NO_LIMIT, ShareTerms, classes_beyond
+from allocation.rules.shares import NO_LIMIT, ShareTerms, exceeded_classes
 from allocation.services.bank import Bank, locked_bank
-from allocation.services.grants_on_release import pump
+from allocation.services.grants_on_release import grant_waiting_requests
 from allocation.services.limits import ChangedLimits
 from allocation.services.transaction import bank_transaction
 from allocation.values import ShareLimits
@@ -69,8 +69,8 @@ def put_share(share: int, limits: ShareLimits) -> ChangedLimits:
         old = bank.shares[share]
         new = ShareTerms(
             old.name,
-            _with_named_units(bank, old.reserved, limits.reserved),
-            _with_named_units(
+            _changed_vector(bank, old.reserved, limits.reserved),
+            _changed_vector(
                 bank,
                 old.limits,
                 {key: NO_LIMIT if n is None else n for key, n in limits.limits.items()},
@@ -83,17 +83,17 @@ def put_share(share: int, limits: ShareLimits) -> ChangedLimits:
             bank.log(EventKind.SHARE_RESERVED, amounts=new.reserved, share=share, reason=new.name)
         if new.limits != old.limits:
             bank.log(EventKind.SHARE_LIMITED, amounts=new.limits, share=share, reason=new.name)
-        pump(bank)
+        grant_waiting_requests(bank)
     return ChangedLimits(bank)
 
 
-def _with_named_units(bank: Bank, old: Vector, named: Mapping[str, int]) -> Vector:
+def _changed_vector(bank: Bank, old: Vector, named: Mapping[str, int]) -> Vector:
     new = bank.vector(named)
     return tuple(new[j] if key in named else old[j] for j, key in enumerate(bank.keys))
 
 
 def _check_terms(bank: Bank, share: int, new: ShareTerms) -> None:
-    for j in classes_beyond(new.reserved, new.limits):
+    for j in exceeded_classes(new.reserved, new.limits):
         raise ReserveExceedsLimit(
             resource=bank.keys[j], reserve=new.reserved[j], limit=new.limits[j]
         )
@@ -101,13 +101,13 @@ def _check_terms(bank: Bank, share: int, new: ShareTerms) -> None:
     for other, terms in bank.shares.items():
         reserved = reserved if other == share else plus(reserved, terms.reserved)
     if new.reserved != bank.shares[share].reserved:
-        for j in classes_beyond(reserved, tuple(bank.pool.capacity)):
+        for j in exceeded_classes(reserved, tuple(bank.pool.capacity)):
             raise ReservesExceedCapacity(
                 resource=bank.keys[j], reserves=reserved[j], capacity=bank.pool.capacity[j]
             )
     active = Process.objects.filter(share=share, state=ProcessState.ACTIVE).order_by("pk")
     for label, claim in active.values_list("label", "max_claim"):
-        for j in classes_beyond(tuple(claim), new.limits):
+        for j in exceeded_classes(tuple(claim), new.limits):
             raise ShareLimitBelowClaim(
                 resource=bank.keys[j], limit=new.limits[j], process=label, claim=claim[j]
             )

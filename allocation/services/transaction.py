@@ -35,7 +35,7 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
     """
 
     @wraps(work)
-    def in_transaction(*args: P.args, **kwargs: P.kwargs) -> T:
+    def work_in_transaction(*args: P.args, **kwargs: P.kwargs) -> T:
         def attempt() -> T:
             with transaction.atomic(durable=True):
                 _set_limits()
@@ -43,7 +43,7 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
 
         return _retry_while_busy(attempt)
 
-    return in_transaction
+    return work_in_transaction
 
 
 def call_server(call: str, *arguments: Any) -> Sequence[Any]:
@@ -58,12 +58,12 @@ def call_server(call: str, *arguments: Any) -> Sequence[Any]:
         # a single statement is a transaction by itself. Within a transaction of the caller the lock
         # would be held longer, so that is refused as in `bank_transaction`
         with transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext():
-            return call_within(call, LIMITS["lock_timeout"], *arguments)
+            return call_in_transaction(call, LIMITS["lock_timeout"], *arguments)
 
     return _retry_while_busy(attempt)
 
 
-def call_within(call: str, *arguments: Any) -> Sequence[Any]:
+def call_in_transaction(call: str, *arguments: Any) -> Sequence[Any]:
     """Let a function of the server write within the caller's transaction. Return its row."""
     with planned_cursor() as cursor:
         cursor.execute(f"SELECT * FROM {call}", arguments)  # noqa: S608 - calls of ours
@@ -85,7 +85,7 @@ def planned_cursor() -> CursorWrapper:
 
 
 @contextmanager
-def pipelined() -> Iterator[None]:
+def pipelined_statements() -> Iterator[None]:
     """Send the statements of the block together. Their results can be fetched after the block.
 
     As always, each statement begins after the previous one, and sees everything that was committed
@@ -113,7 +113,7 @@ def _set_limits() -> None:
     """
     settings = ", ".join("set_config(%s, %s, true)" for _ in LIMITS)
     with planned_cursor() as cursor:
-        with pipelined():  # together with the transaction's BEGIN
+        with pipelined_statements():  # together with the transaction's BEGIN
             cursor.execute(
                 f"SELECT current_setting('transaction_isolation'), {settings}",
                 [value for pair in LIMITS.items() for value in pair],

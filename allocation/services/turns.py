@@ -11,7 +11,7 @@ from django.db.models import F, Q, QuerySet, Value
 
 from allocation.fields import ClockTimestamp, Within
 from allocation.models import Pool, Process, Request, RequestState
-from allocation.reasons import FirstInTurn, OwnShare, explain_queue
+from allocation.reasons import FirstInTurn, OwnShare, explain_turns
 from allocation.rules import banker, fairness
 from allocation.rules.banker import BankVerdict, Decision, Vector
 from allocation.rules.fairness import AnyVerdict, QueuedRequest, QueueVerdict, TurnRules
@@ -23,7 +23,7 @@ MAX_CLAIM = Process._meta.get_field("max_claim")
 IN_TIME = Q(deadline=None) | Q(deadline__gt=ClockTimestamp())
 
 
-def in_turn(pool: Pool) -> QuerySet[Request]:
+def requests_in_turn(pool: Pool) -> QuerySet[Request]:
     """The waiting requests of a pool, in turn. Requests past their deadline are left out."""
     waiting = Request.objects.filter(IN_TIME, pool=pool, state=RequestState.WAITING)
     return waiting.order_by("turn", "seq").select_related("process")
@@ -40,38 +40,38 @@ def asker_of(bank: Bank, process: Process, amounts: Vector) -> QueuedRequest:
     )
 
 
-def rules_of(pool: Pool) -> TurnRules:
+def turn_rules(pool: Pool) -> TurnRules:
     return TurnRules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
 
 
-def first_ahead(bank: Bank, process: Process, asker: QueuedRequest) -> Request | None:
+def first_request_ahead(bank: Bank, process: Process, asker: QueuedRequest) -> Request | None:
     """The first request in turn, if its turn precedes that of a process that requests units now.
     Requests that must wait for reservations or for limits of other shares are left out.
     """
     if not bank.has_waiters:
         return None
     reach = Value(list(reach_of(bank)), output_field=MAX_CLAIM)
-    ahead = in_turn(bank.pool).filter(
-        _may_be_first(bank, process),
+    ahead = requests_in_turn(bank.pool).filter(
+        _may_precede(bank, process),
         Within(F("process__max_claim"), reach),
         turn__lte=ClockTimestamp() - asker.turn_advance,
     )
     return ahead.first()
 
 
-def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
+def first_bypassed_request(bank: Bank, request: Request, reach: Vector) -> Request | None:
     """The first request in turn that a grant would bypass. Requests that must wait for reservations
     or for limits of other shares are left out.
     """
     most = Value(list(reach), output_field=MAX_CLAIM)
-    others = in_turn(bank.pool).exclude(pk=request.pk)
+    others = requests_in_turn(bank.pool).exclude(pk=request.pk)
     first = others.filter(
-        _may_be_first(bank, request.process), Within(F("process__max_claim"), most)
+        _may_precede(bank, request.process), Within(F("process__max_claim"), most)
     ).first()
     return first if first and (first.turn, first.seq) < (request.turn, request.seq) else None
 
 
-def _may_be_first(bank: Bank, asker: Process) -> Q:
+def _may_precede(bank: Bank, asker: Process) -> Q:
     """The condition on requests that can be first in turn. Requests that must wait for the limit of
     another share cannot, since a grant to `asker` takes nothing from them.
     """
@@ -110,7 +110,7 @@ def settle_turn(
         return decision.verdict
     passed = ahead.bypassed if ahead else None
     return (
-        fairness.turn_refusal(rules_of(bank.pool), asker, bank.available, passed=passed)
+        fairness.turn_refusal(turn_rules(bank.pool), asker, bank.available, passed=passed)
         or BankVerdict.GRANT
     )
 
@@ -126,4 +126,4 @@ def queue_reason(
     first = FirstInTurn(ahead.process.label, ahead.created_at, ahead.bypassed) if ahead else None
     measures = tuple(UnitWords(key, unit) for key, unit in bank.units.items())
     shares = OwnShare(bank.share_use, process.share_id)
-    return explain_queue(verdict, rules_of(bank.pool), asker, measures, first, shares).reason
+    return explain_turns(verdict, turn_rules(bank.pool), asker, measures, first, shares).reason

@@ -13,8 +13,13 @@ from django.shortcuts import render
 
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
 from allocation.history.as_of import PastBank, bank_as_of
-from allocation.history.chart import SPANS, chart_of
-from allocation.history.listing import EventFilter, neighbours_of_event, next_of_kinds, processes_of
+from allocation.history.chart import SPANS, utilisation_chart
+from allocation.history.listing import (
+    EventFilter,
+    neighbours_of_event,
+    next_events_by_kind,
+    processes_of,
+)
 from allocation.models import EventKind, Pool
 from allocation.wording import UnitWords, whole_number
 from serving.access import AuthenticatedRequest, authenticated
@@ -46,7 +51,7 @@ def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     the held share of the pool's units over time (`span`).
     """
     filters = EventFilter(
-        whole_number(request.GET.get("process")) or 0, _kind(request.GET.get("kind"))
+        whole_number(request.GET.get("process")) or 0, _known_kind(request.GET.get("kind"))
     )
     span = request.GET.get("span", "")
     span = span if span in SPANS else DEFAULT_SPAN
@@ -65,24 +70,24 @@ def history(request: AuthenticatedRequest, pool: int) -> HttpResponse:
         **_describe_event(then),
         "then": then,
         "ways": _event_links(then, filters, span),
-        "short_cuts": _short_cuts(then, filters, span),
+        "short_cuts": _shortcut_links(then, filters, span),
         "filters": filters,
         "kinds": [(kind.value, kind.label.partition(" (")[0]) for kind in EventKind],
         "processes": processes_of(pool),
         "span": span,
-        "chart": chart_of(pool, span),
+        "chart": utilisation_chart(pool, span),
         "spans": [(name, _address_of_event(then.event.version, filters, name)) for name in SPANS],
     }
     return render(request, "allocation/history.html", context)
 
 
 @authenticated(needs="allocation.view_pool")
-def numbers(request: AuthenticatedRequest, pool: int) -> StreamingHttpResponse:
+def chart_numbers_file(request: AuthenticatedRequest, pool: int) -> StreamingHttpResponse:
     """Send the numbers behind the charts of a `span`, as CSV."""
     if not Pool.objects.filter(pk=pool).exists():
         raise Http404(f"There is no pool {pool}.")
     span = request.GET.get("span", "")
-    chart = chart_of(pool, span if span in SPANS else DEFAULT_SPAN)
+    chart = utilisation_chart(pool, span if span in SPANS else DEFAULT_SPAN)
     columns = [
         "until",
         *(f"{name} reserved, %" for name in chart.names),
@@ -99,7 +104,7 @@ def numbers(request: AuthenticatedRequest, pool: int) -> StreamingHttpResponse:
 def _describe_event(then: PastBank) -> Mapping[str, object]:
     measures = [UnitWords(resource.key, resource.unit) for resource in then.resources]
 
-    def said(amounts: tuple[int, ...]) -> list[str]:
+    def amounts_in_words(amounts: tuple[int, ...]) -> list[str]:
         return [
             measure.amount(units)
             for measure, units in zip(measures, amounts, strict=False)
@@ -108,8 +113,8 @@ def _describe_event(then: PastBank) -> Mapping[str, object]:
 
     return {
         "what": EventKind(then.event.kind).label.partition(" (")[0],
-        "amounts": said(tuple(then.event.amounts)),
-        "waits": [(wait, said(wait.amounts)) for wait in then.waiting],
+        "amounts": amounts_in_words(tuple(then.event.amounts)),
+        "waits": [(wait, amounts_in_words(wait.amounts)) for wait in then.waiting],
         "is_decision": then.event.kind
         in (EventKind.GRANTED, EventKind.WAITING, EventKind.REJECTED),
     }
@@ -125,8 +130,8 @@ def _event_links(then: PastBank, filters: EventFilter, span: str) -> list[EventL
     ]
 
 
-def _short_cuts(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
-    found = next_of_kinds(then.id, then.event.version, filters.process, list(SHORT_CUTS))
+def _shortcut_links(then: PastBank, filters: EventFilter, span: str) -> list[EventLink]:
+    found = next_events_by_kind(then.id, then.event.version, filters.process, list(SHORT_CUTS))
     return [
         _event_link(f"Next {SHORT_CUTS[kind]}", version, filters, span)
         for kind, version in found.items()
@@ -150,5 +155,5 @@ def _address_of_event(version: int, filters: EventFilter, span: str) -> str:
     return "?" + urlencode({name: value for name, value in chosen.items() if value})
 
 
-def _kind(text: str | None) -> str:
+def _known_kind(text: str | None) -> str:
     return text if text in EventKind.values else ""

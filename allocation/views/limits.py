@@ -6,16 +6,16 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from allocation.limits_pages import POOL_PAGES, SHARE_PAGES, LimitsPage, Row, answer_limits
+from allocation.limits_pages import POOL_PAGES, SHARE_PAGES, LimitsPage, Row, process_limits_form
 from allocation.models import Pool, Share
 from allocation.snapshot import ResourceRow
 from serving.access import AuthenticatedRequest, authenticated
 
 
 @authenticated(needs="allocation.view_pool")
-def limits(request: AuthenticatedRequest) -> HttpResponse:
+def limits_page(request: AuthenticatedRequest) -> HttpResponse:
     pools = Pool.objects.filter(is_experiment=False).order_by("pk").prefetch_related("classes")
-    here = {"pools": [(pool, _classes(pool)) for pool in pools], "pages": POOL_PAGES}
+    here = {"pools": [(pool, _resource_rows(pool)) for pool in pools], "pages": POOL_PAGES}
     return render(request, "allocation/limits.html", here)
 
 
@@ -44,7 +44,7 @@ def _answer_to_edit(
     request: AuthenticatedRequest, pool: Pool, page: LimitsPage[Row], row: Row
 ) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
-    answer = answer_limits(page, row, sent, request.user)
+    answer = process_limits_form(page, row, sent, request.user)
     if answer.done:
         messages.success(request, answer.done)
         return redirect("allocation:limits" if row is pool else pool)
@@ -54,7 +54,7 @@ def _answer_to_edit(
     return render(request, "allocation/edit_limits.html", here | {"preview": answer.preview})
 
 
-def _classes(pool: Pool) -> list[ResourceRow]:
+def _resource_rows(pool: Pool) -> list[ResourceRow]:
     return [
         ResourceRow(
             one.key,

@@ -29,7 +29,7 @@ WAITS = 10
 
 
 @authenticated(needs="allocation.view_pool")
-def pools(request: AuthenticatedRequest) -> HttpResponse:
+def pools_page(request: AuthenticatedRequest) -> HttpResponse:
     """List the pools with the held share of their units, or show the only pool."""
     cards = pool_cards()
     if len(cards) == 1:
@@ -38,8 +38,8 @@ def pools(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="allocation.view_pool")
-def pool(request: AuthenticatedRequest, pool: int) -> HttpResponse:
-    view = _view(pool)
+def pool_page(request: AuthenticatedRequest, pool: int) -> HttpResponse:
+    view = _pool_view_or_404(pool)
     text = request.GET.get("q", "").strip()
     here = {
         "bank": view,
@@ -53,8 +53,8 @@ def pool(request: AuthenticatedRequest, pool: int) -> HttpResponse:
 
 
 @authenticated(needs="allocation.view_pool")
-def sequence(request: AuthenticatedRequest, pool: int) -> HttpResponse:
-    view = _view(pool)
+def safe_sequence_page(request: AuthenticatedRequest, pool: int) -> HttpResponse:
+    view = _pool_view_or_404(pool)
     here = {
         "bank": view,
         "steps": Paginator(_step_lines(view), ROWS).get_page(request.GET.get("steps")),
@@ -66,19 +66,19 @@ def sequence(request: AuthenticatedRequest, pool: int) -> HttpResponse:
 
 
 @authenticated(needs="allocation.view_pool")
-def events(request: AuthenticatedRequest, pool: int) -> HttpResponse:
+def events_page(request: AuthenticatedRequest, pool: int) -> HttpResponse:
     """Show recent events, of all processes or of `?process=`."""
     process = whole_number(request.GET.get("process", ""))
     found = recent_events(pool, process=process, most=EVENTS)
     here = {
-        "bank": _view(pool),
+        "bank": _pool_view_or_404(pool),
         "chosen": found[0].label if process and found else "",
         "events": found,
     }
     return render_live(request, "allocation/events.html", "allocation/_events.html", here)
 
 
-def _view(pool: int) -> BankView:
+def _pool_view_or_404(pool: int) -> BankView:
     """The current state of the pool. Raises Http404 if there is no such pool."""
     try:
         return selectors.bank_view(pool)

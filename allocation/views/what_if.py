@@ -19,17 +19,17 @@ from allocation.whatif.draft import (
     BadDraft,
     Draft,
     FieldFault,
-    draft_from,
     draft_of,
     read_draft,
+    read_draft_fields,
     read_request,
     tokens,
 )
 from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox
-from allocation.whatif.view_models import CheckView, judge, matrix_lines
-from allocation.wording import first_few, whole_number
+from allocation.whatif.view_models import CheckView, check_sandbox, matrix_lines
+from allocation.wording import first_few_in_words, whole_number
 from serving.access import AuthenticatedRequest, authenticated
 
 #: the processes of a page that shows all at once
@@ -63,13 +63,13 @@ class Cell:
         return f"of {self.text}"
 
 
-def what_if_page(request: HttpRequest, page: WhatIfView) -> HttpResponse:
+def render_what_if(request: HttpRequest, page: WhatIfView) -> HttpResponse:
     faults = {fault.field: fault.sentence for fault in reversed(page.faults)}
     names_process = any(field.startswith("process-") for field in faults)
     context: dict[str, object] = {
         "page": page,
-        "classes": _classes(page.draft, faults),
-        "rows": _rows(page.draft, faults),
+        "classes": _class_cells(page.draft, faults),
+        "rows": _process_cells(page.draft, faults),
         "folds": len(page.draft.rows) > MOST_UNFOLDED,
         "processes_open": page.at.startswith("process") or names_process,
         "process_fault": faults.get("process", ""),
@@ -90,10 +90,14 @@ def what_if_page(request: HttpRequest, page: WhatIfView) -> HttpResponse:
 
 
 def _check_of_page(page: WhatIfView, sandbox: Sandbox) -> CheckView:
-    return judge(sandbox, *read_request(page.draft, sandbox)) if page.asks else judge(sandbox)
+    return (
+        check_sandbox(sandbox, *read_request(page.draft, sandbox))
+        if page.asks
+        else check_sandbox(sandbox)
+    )
 
 
-def _classes(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell]]:
+def _class_cells(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell]]:
     names = [(f"class-{j}-name", one.name) for j, one in enumerate(draft.classes)]
     units = [(f"class-{j}-units", one.units) for j, one in enumerate(draft.classes)]
     return [
@@ -102,14 +106,14 @@ def _classes(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell]]
     ]
 
 
-def _rows(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell, Cell, str]]:
+def _process_cells(draft: Draft, faults: Mapping[str, str]) -> list[tuple[Cell, Cell, Cell, str]]:
     """Name, Max and Allocation of each process as typed, and the resulting Need."""
     return [
         (
             _cell(f"process-{i}-name", row.name, faults),
             _cell(f"process-{i}-maximum", row.maximum, faults),
             _cell(f"process-{i}-allocation", row.allocation, faults),
-            _need(row.maximum, row.allocation),
+            _need_text(row.maximum, row.allocation),
         )
         for i, row in enumerate(draft.rows)
     ]
@@ -119,7 +123,7 @@ def _cell(field: str, text: str, faults: Mapping[str, str]) -> Cell:
     return Cell(field, text, faults.get(field, ""))
 
 
-def _need(maximum: str, allocation: str) -> str:
+def _need_text(maximum: str, allocation: str) -> str:
     """Max - Allocation if both are numbers; otherwise empty."""
     most, held = tokens(maximum), tokens(allocation)
     if len(most) != len(held) or any(
@@ -143,8 +147,10 @@ def _open_page(request: HttpRequest) -> HttpResponse:
         return _open_copy(request, request.GET["pool"])
     if example := EXAMPLES.get(request.GET.get("example", "")):
         move = WhatIfMove(example.sandbox, example.process, example.request)
-        return what_if_page(request, _page(move, note=f"{example.title}. {example.sentence}"))
-    return what_if_page(request, WhatIfView(BLANK, sandbox=read_draft(BLANK)))
+        return render_what_if(
+            request, _what_if_view(move, note=f"{example.title}. {example.sentence}")
+        )
+    return render_what_if(request, WhatIfView(BLANK, sandbox=read_draft(BLANK)))
 
 
 def _open_copy(request: HttpRequest, number: str) -> HttpResponse:
@@ -158,13 +164,13 @@ def _open_copy(request: HttpRequest, number: str) -> HttpResponse:
     if copy.left_out:
         note += (
             " Not copied, as no safety depends on them: "
-            f"{first_few([process.label for process in copy.left_out])}."
+            f"{first_few_in_words([process.label for process in copy.left_out])}."
         )
-    return what_if_page(request, _page(WhatIfMove(copy.in_words), note=note))
+    return render_what_if(request, _what_if_view(WhatIfMove(copy.in_words), note=note))
 
 
 def _answer_move(request: HttpRequest) -> HttpResponse:
-    draft = draft_from(dict(request.POST.lists()))
+    draft = read_draft_fields(dict(request.POST.lists()))
     verb, _, place = request.POST.get("do", "check").partition(":")
     try:
         move = make_move(
@@ -175,12 +181,12 @@ def _answer_move(request: HttpRequest) -> HttpResponse:
         )
     except BadDraft as error:
         typed = error.draft or draft
-        return what_if_page(
+        return render_what_if(
             request, WhatIfView(typed, sandbox=_state_of_draft(typed), faults=error.faults)
         )
     if move.told:
         messages.success(request, move.told)
-    return what_if_page(request, _page(move, by_total=draft.by_total))
+    return render_what_if(request, _what_if_view(move, by_total=draft.by_total))
 
 
 def _state_of_draft(draft: Draft) -> Sandbox | None:
@@ -191,7 +197,7 @@ def _state_of_draft(draft: Draft) -> Sandbox | None:
         return None
 
 
-def _page(move: WhatIfMove, *, by_total: bool = False, note: str = "") -> WhatIfView:
+def _what_if_view(move: WhatIfMove, *, by_total: bool = False, note: str = "") -> WhatIfView:
     draft = draft_of(move.sandbox, by_total=by_total, process=move.process, request=move.request)
     return WhatIfView(draft, sandbox=move.sandbox, asks=move.asks, note=note, at=move.at)
 

@@ -77,20 +77,20 @@ class Draft:
         rows = tuple(
             replace(
                 row,
-                maximum=_without_token(row.maximum, place),
-                allocation=_without_token(row.allocation, place),
+                maximum=_remove_token(row.maximum, place),
+                allocation=_remove_token(row.allocation, place),
             )
             for row in self.rows
         )
         return replace(
             self,
-            classes=_without_one(self.classes, place),
+            classes=_remove_place(self.classes, place),
             rows=rows,
-            request=_without_token(self.request, place),
+            request=_remove_token(self.request, place),
         )
 
     def without_process(self, place: int) -> Draft:
-        rows = _without_one(self.rows, place)
+        rows = _remove_place(self.rows, place)
         stays = self.process in {row.name for row in rows}
         return replace(
             self,
@@ -117,22 +117,22 @@ def draft_of(
     )
 
 
-def draft_from(lists: Mapping[str, Sequence[str]]) -> Draft:
-    def columns(*names: str) -> Iterable[tuple[str, ...]]:
+def read_draft_fields(lists: Mapping[str, Sequence[str]]) -> Draft:
+    def columns_of_lists(*names: str) -> Iterable[tuple[str, ...]]:
         return zip_longest(*(lists.get(name, ()) for name in names), fillvalue="")
 
-    def one(name: str) -> str:
+    def first_value(name: str) -> str:
         return next(iter(lists.get(name, ())), "")
 
     return Draft(
-        classes=tuple(ClassText(*texts) for texts in columns("class_name", "class_units")),
+        classes=tuple(ClassText(*texts) for texts in columns_of_lists("class_name", "class_units")),
         rows=tuple(
             ProcessText(*texts)
-            for texts in columns("process_name", "process_maximum", "process_allocation")
+            for texts in columns_of_lists("process_name", "process_maximum", "process_allocation")
         ),
-        by_total=one("by") == "total",
-        process=one("process"),
-        request=one("request"),
+        by_total=first_value("by") == "total",
+        process=first_value("process"),
+        request=first_value("request"),
     )
 
 
@@ -144,11 +144,11 @@ def row_text(vector: Iterable[int]) -> str:
     return " ".join(str(units) for units in vector)
 
 
-def _without_token(text: str, place: int) -> str:
+def _remove_token(text: str, place: int) -> str:
     return " ".join(token for j, token in enumerate(tokens(text)) if j != place)
 
 
-def _without_one(things: tuple[T, ...], place: int) -> tuple[T, ...]:
+def _remove_place(things: tuple[T, ...], place: int) -> tuple[T, ...]:
     return things[:place] + things[place + 1 :]
 
 

@@ -19,11 +19,11 @@ class WhatIfExample:
     request: Vector
 
 
-def _rows(text: str) -> tuple[Vector, ...]:
+def _digit_rows(text: str) -> tuple[Vector, ...]:
     return tuple(tuple(int(digit) for digit in row) for row in text.split())
 
 
-def _textbook(
+def _textbook_sandbox(
     classes: str,
     stem: str,
     available: Vector,
@@ -41,7 +41,7 @@ EXAMPLES = {
             "p2",
             "The paper's screen",
             "Ten classes of five units; the only process asks for one of each.",
-            _textbook(
+            _textbook_sandbox(
                 " ".join(f"R{j}" for j in range(10)),
                 "process0",
                 (5,) * 10,
@@ -56,7 +56,7 @@ EXAMPLES = {
             "The paper's single class",
             "20 units, 2 of them free. The paper calls P1, P2, P3, P4 a safe sequence. It is "
             "none: P1 still needs 7. Others are safe.",
-            _textbook(
+            _textbook_sandbox(
                 "units", "P1 P2 P3 P4", (2,), ((15,), (5,), (8,), (10,)), ((8,), (4,), (4,), (2,))
             ),
             "P2",
@@ -66,8 +66,12 @@ EXAMPLES = {
             "silberschatz",
             "Silberschatz",
             "Five processes, three classes, 16 safe sequences; P1 asks for 1 0 2.",
-            _textbook(
-                "A B C", "P", (3, 3, 2), _rows("753 322 902 222 433"), _rows("010 200 302 211 002")
+            _textbook_sandbox(
+                "A B C",
+                "P",
+                (3, 3, 2),
+                _digit_rows("753 322 902 222 433"),
+                _digit_rows("010 200 302 211 002"),
             ),
             "P1",
             (1, 0, 2),
@@ -77,7 +81,7 @@ EXAMPLES = {
             "Tanenbaum",
             "Four customers of one banker with 10 to lend. If B borrows one more, no customer is "
             "sure to finish.",
-            _textbook(
+            _textbook_sandbox(
                 "credit", "A B C D", (2,), ((6,), (5,), (4,), (7,)), ((1,), (1,), (2,), (4,))
             ),
             "B",

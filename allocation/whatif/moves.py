@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from allocation.rules.banker import Vector
 from allocation.whatif.draft import BadDraft, Draft, FieldFault, read_draft, read_request
 from allocation.whatif.sandbox import Sandbox
-from allocation.whatif.view_models import judge
+from allocation.whatif.view_models import check_sandbox
 from allocation.wording import joined_in_words
 
 
@@ -34,11 +34,11 @@ def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     Raises BadDraft if the input does not allow the action; the input is kept.
     """
     if verb in ("add-class", "add-process", "remove-class", "remove-process"):
-        return _reshape(draft, verb, place, count)
+        return _resize_draft(draft, verb, place, count)
     if verb == "stop":
         return _unchanged_move(replace(draft, request=""), at="request-area")
     if verb == "finish":
-        return _finish(draft)
+        return _finish_process(draft)
     if verb not in ("request", "apply", "release"):
         return _unchanged_move(draft, at="result")
     sandbox = read_draft(draft)
@@ -46,11 +46,11 @@ def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     if verb == "request":
         return WhatIfMove(sandbox, draft.process, amounts, asks=True, at="result")
     if verb == "release":
-        return _release(draft, sandbox, process, amounts)
-    return _apply(draft, sandbox, process, amounts)
+        return _release_units(draft, sandbox, process, amounts)
+    return _grant_request(draft, sandbox, process, amounts)
 
 
-def _reshape(draft: Draft, verb: str, place: int, count: int) -> WhatIfMove:
+def _resize_draft(draft: Draft, verb: str, place: int, count: int) -> WhatIfMove:
     if verb == "add-class":
         at, after = f"class-{len(draft.classes)}-name", draft.add_classes(count)
     elif verb == "add-process":
@@ -62,7 +62,7 @@ def _reshape(draft: Draft, verb: str, place: int, count: int) -> WhatIfMove:
     return _unchanged_move(after, at=at)
 
 
-def _finish(draft: Draft) -> WhatIfMove:
+def _finish_process(draft: Draft) -> WhatIfMove:
     sandbox = read_draft(draft)
     if draft.process not in sandbox.processes:
         raise BadDraft([FieldFault("process", "Who finishes? Choose a process.")])
@@ -74,7 +74,7 @@ def _finish(draft: Draft) -> WhatIfMove:
     )
 
 
-def _release(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> WhatIfMove:
+def _release_units(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> WhatIfMove:
     try:
         after = sandbox.release(process, amounts)
     except ValueError as error:
@@ -82,25 +82,25 @@ def _release(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> W
     return WhatIfMove(
         after,
         draft.process,
-        told=f"{draft.process} gave back {_units(sandbox, amounts)}.",
+        told=f"{draft.process} gave back {_units_in_words(sandbox, amounts)}.",
         at="state",
     )
 
 
-def _apply(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> WhatIfMove:
-    result = judge(sandbox, process, amounts)
+def _grant_request(draft: Draft, sandbox: Sandbox, process: int, amounts: Vector) -> WhatIfMove:
+    result = check_sandbox(sandbox, process, amounts)
     if not result.can_be_applied:
         sentence = f"Nothing was allocated. {result.headline}. {result.answer.reason}"
         raise BadDraft([FieldFault("request", sentence)])
     return WhatIfMove(
         sandbox.grant(process, amounts),
         draft.process,
-        told=f"{draft.process} was granted {_units(sandbox, amounts)}.",
+        told=f"{draft.process} was granted {_units_in_words(sandbox, amounts)}.",
         at="state",
     )
 
 
-def _units(sandbox: Sandbox, amounts: Vector) -> str:
+def _units_in_words(sandbox: Sandbox, amounts: Vector) -> str:
     return joined_in_words(
         [f"{units:,} {key}" for key, units in zip(sandbox.classes, amounts, strict=True) if units]
     )

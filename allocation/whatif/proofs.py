@@ -68,7 +68,9 @@ class Scopes:
         return self.full_says_safe == self.reduced_says_safe
 
 
-def search(state: State, rows: Sequence[int] | None = None, *, until: int | None = None) -> Search:
+def search_with_comparisons(
+    state: State, rows: Sequence[int] | None = None, *, until: int | None = None
+) -> Search:
     """Search a safe order among `rows` (all if None) in passes, as `banker.finishable_processes`
     does, and keep the comparisons.
     """
@@ -96,25 +98,25 @@ def safe_orders(state: State) -> tuple[int, list[tuple[int, ...]]]:
     For states of at most FEW_PROCESSES.
     """
     count, shown = 0, []
-    for order in _all_orders(state, state.available, ()):
+    for order in _safe_orders_from(state, state.available, ()):
         count += 1
         if count <= MOST_ORDERS:
             shown.append(order)
     return count, shown
 
 
-def both_scopes(state: State, process: int | None = None, request: Vector = ()) -> Scopes:
+def check_in_both_scopes(state: State, process: int | None = None, request: Vector = ()) -> Scopes:
     """Check a state, or the state after a request, in full and in the reduced scope.
 
     In the reduced scope only processes that hold something are checked, and after a request the
     check ends once the requester can finish.
     """
-    before = search(state)
+    before = search_with_comparisons(state)
     after = state if process is None else banker.state_after_grant(state, process, request)
-    full = before if process is None else search(after)
+    full = before if process is None else search_with_comparisons(after)
     holders = [i for i, held in enumerate(after.allocation) if any(held) or i == process]
-    reduced = search(after, holders, until=process)
-    everything = _all_units(state)
+    reduced = search_with_comparisons(after, holders, until=process)
+    everything = _total_units(state)
     return Scopes(
         full=full,
         reduced=reduced,
@@ -127,7 +129,7 @@ def both_scopes(state: State, process: int | None = None, request: Vector = ()) 
     )
 
 
-def _all_units(state: State) -> Vector:
+def _total_units(state: State) -> Vector:
     everything = state.available
     for held in state.allocation:
         everything = banker.plus(everything, held)
@@ -151,10 +153,12 @@ def _comparisons(state: State, rows: Sequence[int]) -> Iterator[SearchComparison
         unfinished = stuck
 
 
-def _all_orders(state: State, work: Vector, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def _safe_orders_from(
+    state: State, work: Vector, order: tuple[int, ...]
+) -> Iterator[tuple[int, ...]]:
     if len(order) == len(state.maximum):
         yield order
         return
     for i, need in enumerate(state.need):
         if i not in order and banker.fits(need, work):
-            yield from _all_orders(state, banker.plus(work, state.allocation[i]), (*order, i))
+            yield from _safe_orders_from(state, banker.plus(work, state.allocation[i]), (*order, i))

@@ -7,18 +7,24 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from allocation.rules.banker import BankVerdict, State, Vector, state_after_grant
-from allocation.state_check import EXCEEDS_NEED, StateCheck, check, check_request, named_parties
+from allocation.state_check import (
+    EXCEEDS_NEED,
+    StateCheck,
+    check_request,
+    check_state,
+    parties_with_names,
+)
 from allocation.whatif.proofs import (
     FEW_PROCESSES,
     MOST_LOOKS,
     MOST_ORDERS,
     Scopes,
     Search,
-    both_scopes,
+    check_in_both_scopes,
     safe_orders,
 )
 from allocation.whatif.sandbox import Sandbox
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 
 MOST_LINES = 100
 #: the sentences on the paper's screen, and further ones in the same style
@@ -107,7 +113,9 @@ class CheckView:
     @property
     def stuck(self) -> str:
         done = set(self.scopes.full.order)
-        return first_few([name for i, name in enumerate(self.sandbox.processes) if i not in done])
+        return first_few_in_words(
+            [name for i, name in enumerate(self.sandbox.processes) if i not in done]
+        )
 
     @property
     def order(self) -> list[str]:
@@ -154,25 +162,25 @@ class CheckView:
         names = self._names_of(search.looked_at)
         everybody = len(names) == len(self.sandbox.processes) and len(names) > 1
         return (
-            f"all {len(names)}: {first_few(names)}"
+            f"all {len(names)}: {first_few_in_words(names)}"
             if everybody
-            else first_few(names) or "no process"
+            else first_few_in_words(names) or "no process"
         )
 
 
-def judge(sandbox: Sandbox, process: int | None = None, request: Vector = ()) -> CheckView:
+def check_sandbox(sandbox: Sandbox, process: int | None = None, request: Vector = ()) -> CheckView:
     state = sandbox.state
-    parties = named_parties(state, sandbox.processes, sandbox.classes)
+    parties = parties_with_names(state, sandbox.processes, sandbox.classes)
     if process is None:
-        return CheckView(sandbox, check(state, parties), state, both_scopes(state))
+        return CheckView(sandbox, check_state(state, parties), state, check_in_both_scopes(state))
     answer = check_request(state, process, request, parties)
     if answer.verdict in (EXCEEDS_NEED, BankVerdict.WAIT_UNAVAILABLE.value):
-        return CheckView(sandbox, answer, state, both_scopes(state))
+        return CheckView(sandbox, answer, state, check_in_both_scopes(state))
     return CheckView(
         sandbox,
         answer,
         state_after_grant(state, process, request),
-        both_scopes(state, process, request),
+        check_in_both_scopes(state, process, request),
     )
 
 

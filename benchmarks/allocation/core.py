@@ -22,7 +22,7 @@ from allocation.rules.banker import (
     minus,
     plus,
 )
-from allocation.rules.searches import recursive_global, recursive_uncovered
+from allocation.rules.searches import search_globally, search_uncovered
 from benchmarks.report import Table
 from benchmarks.timer import Step, rounds_of
 
@@ -121,7 +121,7 @@ def main() -> None:
     tell("building a State and its arrays", 1_000, 10, built)
     for name, state in (("random", random_state(300, 10)), ("chain", chain(300, 10))):
         tell(f"as in use, {name}", 300, 10, full_check(state))
-        for way, search in (("uncovered", recursive_uncovered), ("global", recursive_global)):
+        for way, search in (("uncovered", search_uncovered), ("global", search_globally)):
             tell(f"recursion, {way}, {name}", 300, 10, measured(partial(search, state)))
     crowd = with_idle(random_state(100, 10), 900)
     tell("whole scope, 900 hold nothing", 1_000, 10, full_check(crowd))

@@ -13,7 +13,7 @@ from statistics import median
 
 from allocation.history.as_of import bank_as_of
 from allocation.history.audit import audit_pool
-from allocation.history.chart import SPANS, chart_of
+from allocation.history.chart import SPANS, utilisation_chart
 from allocation.history.checkpoints import replayed_state
 from allocation.services import keep_checkpoints
 from benchmarks.report import Table, options
@@ -43,7 +43,7 @@ def main() -> None:
         looks = [partial(bank_as_of, pool, at) for at in versions]
         tell(f"bank as of an event, median of {LOOKS}", looks)
         for span in SPANS:
-            tell(f"chart, {span}", [partial(chart_of, pool, span)] * 5)
+            tell(f"chart, {span}", [partial(utilisation_chart, pool, span)] * 5)
 
 
 if __name__ == "__main__":

@@ -36,11 +36,11 @@ from benchmarks.scene.database import execute, on_own_servers, query_rows
 from benchmarks.scene.product import environment_in, running_product, title_of
 from benchmarks.scene.sites import served_folder
 from benchmarks.timer import await_change, process_tree, seconds_of, timed
-from crawling.datasets.catch_up import write_collected
+from crawling.datasets.catch_up import write_collected_parts
 from crawling.datasets.progress import unindexed_parts, unread_parts
 from crawling.datasets.second_reading import read_part
 from crawling.models import Page, Run
-from crawling.uses.search.index import add_parts, writing
+from crawling.uses.search.index import add_parts, open_writer
 from crawlsite.env import BASE_DIR
 
 SCENES = {
@@ -175,11 +175,11 @@ def read() -> None:
     spending.install(READING)
     run = Run.objects.latest("pk")
     with timed() as dataset:
-        write_collected(run.pk)
+        write_collected_parts(run.pk)
     with timed() as reading:
         pages = sum(read_part(run, part) or 0 for part in list(unread_parts(run)))
     spent = spending.spent()
-    with timed() as indexing, writing() as index:
+    with timed() as indexing, open_writer() as index:
         add_parts(index, list(unindexed_parts().filter(run=run)))
     told = {
         **spent,

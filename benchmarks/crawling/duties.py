@@ -25,7 +25,7 @@ from crawling.dashboard.crawls.filter import CrawlFilter
 from crawling.dashboard.crawls.listing import list_crawls
 from crawling.dashboard.crawls.overview import read_overview
 from crawling.frontier import rules_key
-from crawling.frontier.waiting_names import names_due
+from crawling.frontier.waiting_names import due_names
 from crawling.installation.pools import capacity_of
 from crawling.models import CrawlJob
 from crawling.orders.claims import complete_claim, start_amounts
@@ -167,7 +167,7 @@ def measure() -> None:
     for duty in duties():
         duty.do()
         _time(table, duty.do.__name__, duty.do)
-    _time(table, "names that are due", lambda: names_due(time.time() + 10))
+    _time(table, "names that are due", lambda: due_names(time.time() + 10))
     _time(table, "runs that wait", waiting_runs)
     _time(table, "the list of crawls", lambda: list_crawls(CrawlFilter()))
     _time(table, "the overview's crawls", read_overview)

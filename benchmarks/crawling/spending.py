@@ -51,7 +51,7 @@ STAGES = {
     "parses": ["crawling.web.documents.html:parse_html"],
     "finds its encoding": ["crawling.web.documents.tree:encoding_of"],
     "finds and collects links": [
-        "crawling.web.documents.html:_links",
+        "crawling.web.documents.html:_document_links",
         "crawling.web.documents.html:_take_links",
         "crawling.web.documents.html:pack_links",
     ],
@@ -65,7 +65,7 @@ STAGES = {
     "judges links": ["crawling.fetching.pipeline.conclusion:links_of"],
     "turns of the shift's thread": ["crawling.fetching.shift.work:ShiftWork._turn"],
     "records outcomes": ["crawling.fetching.shift.recorder:OutcomeRecorder.write"],
-    "admits links": ["crawling.frontier.record.outcome_writer:_admit"],
+    "admits links": ["crawling.frontier.record.outcome_writer:_admit_batch"],
     "writes pages": ["crawling.frontier.record.outcome_writer:_write_pages"],
     "leases hosts, claims URLs": ["crawling.fetching.shift.host_leases:HostLeases.refill"],
 }

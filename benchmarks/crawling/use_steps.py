@@ -19,7 +19,7 @@ from benchmarks.report import in_words
 from benchmarks.timer import timed
 from crawling.datasets.microformats import MicroformatsReader
 from crawling.datasets.progress import unread_parts
-from crawling.datasets.second_reading import _read
+from crawling.datasets.second_reading import _read_page
 from crawling.datasets.stored_documents import html_pages
 from crawling.models import CrawlJob, Page, PlannedRevisit, Run
 from crawling.runs.crawls.revisions import edit_crawl
@@ -82,7 +82,7 @@ def microformats(crawl: CrawlJob) -> str:
     with timed() as taken, MicroformatsReader() as reader:
         for page in html_pages(run).order_by("pk").iterator():
             if page.pk % EVERY == 0:
-                rows = _read(run, page, reader)
+                rows = _read_page(run, page, reader)
                 pages += 1
                 items += sum(row[3] == "microformats" for row in rows.structured)
     spent = spending.spent()["items"] + taken.children

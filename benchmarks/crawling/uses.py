@@ -31,7 +31,7 @@ from benchmarks.timer import MIB, await_change, resident_of, run_command
 from crawling.datasets.lag import lags_of
 from crawling.jobs.rq_jobs import live_workers
 from crawling.models import CrawlJob, Run
-from crawlsite.env import BASE_DIR, for_child
+from crawlsite.env import BASE_DIR, child_environment
 
 NAME = "uses"
 #: a port on loopback, fixed, since a run that is used again has it in its addresses
@@ -105,7 +105,7 @@ def tell(table: Table, name: str, words: Sequence[str], statuses: Sequence[int] 
     """Measure a command. Print the result, and the last line of its output."""
     before = room()
     with TemporaryFile() as out:
-        status, taken = run_command(words, out, for_child({}))
+        status, taken = run_command(words, out, child_environment({}))
         out.seek(max(0, out.seek(0, os.SEEK_END) - MOST_TOLD))
         said = out.read().decode(errors="replace").strip()
     more = room().since(before)

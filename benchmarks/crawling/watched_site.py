@@ -38,10 +38,10 @@ from crawling.previews.run_comparison import ChangeFilter, compare_runs
 from crawling.runs.crawls.creation import create_crawl, free_name
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
-from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.delivery import send_due_deliveries
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Listener
-from crawling.uses.link_check.link_changes import each_link_change
+from crawling.uses.link_check.link_changes import all_link_changes
 from crawling.uses.revisits.planner import plan_crawl
 from crawling.uses.watches.comparing import compare_watched
 from crawling.uses.watches.models import WatchEvent
@@ -176,7 +176,7 @@ class WatchedCrawl:
         """The notices that the server has received since the last call."""
         at = len(self._hooks.log)
         with self.judgement.timed("notices"):
-            while send_due():
+            while send_due_deliveries():
                 pass
         facts = [json.loads(request.body) for request in self._hooks.log[at:]]
         words = {"page changed": "changed", "page gone": "gone", "new page": "new"}
@@ -262,7 +262,7 @@ def _listen(url: str) -> None:
 
 
 def _link_changes(old: Run, new: Run) -> set[tuple[str, str, str]]:
-    return {(row["page"], row["change"], row["target"]) for row in each_link_change(old, new)}
+    return {(row["page"], row["change"], row["target"]) for row in all_link_changes(old, new)}
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from benchmarks.report import Table
 from benchmarks.timer import MIB, Taken, chosen_figures, timed
 from crawling.jobs.running import run_job
 from crawling.models import Inquiry
-from crawlsite.middleware.call_stack import with_room
+from crawlsite.middleware.call_stack import call_with_large_frame
 
 #: the limits for a page: processor time here and in the database, and time by the clock while
 #: crawls are working
@@ -112,7 +112,7 @@ def _timed_answer(client: Client, address: str, *, whole: bool = False) -> Answe
     piece, or of the whole.
     """
     with timed() as taken:
-        answer = with_room(client.get)(address)
+        answer = call_with_large_frame(client.get)(address)
         size = _size_of(answer, whole)
     answer.close()
     if answer.status_code >= 500:

@@ -26,9 +26,9 @@ from benchmarks.dnscache.server import name_server
 from benchmarks.report import Table, options
 from benchmarks.scene.database import empty_database, execute
 from benchmarks.timer import Step, resident_of, rounds_of, timed
-from dnscache.lookup import Server, ask, server_text
+from dnscache.lookup import Server, query_name, server_text
 from dnscache.models import DnsServer
-from dnscache.protocol.answers import DnsStatus, Reply, answer_from
+from dnscache.protocol.answers import DnsStatus, Reply, answer_of_reply
 from dnscache.protocol.names import levels_of
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolver import Resolver
@@ -74,8 +74,8 @@ def hits(server: Server) -> None:
     dead = Reply(DnsStatus.TIMEOUT, resolve_ms=8000)
     slow = Reply(DnsStatus.OK, ("192.0.2.1",), "slow.com", 0, 3600, 900)
     answers = (
-        answer_from("dead.com", dead, previous=None, now=now + 300),
-        answer_from("slow.com", slow, previous=None, now=now),
+        answer_of_reply("dead.com", dead, previous=None, now=now + 300),
+        answer_of_reply("slow.com", slow, previous=None, now=now),
     )
     resolver.memory.adopt([(one.name, CachedAnswer(one, now=now)) for one in answers], now)
     space = resolver.memory.space
@@ -156,7 +156,9 @@ def cold_hosts(server: Server, theirs: DnspythonResolver) -> None:
     ways: dict[str, Callable[[list[str]], object]] = {
         "with its row": lambda names: [resolver.resolve(name) for name in names],
         "in batches": lambda names: resolver.resolve_many(names, parallel=1, deadline=60),
-        "to look it up": lambda names: [ask(name, seconds=5, servers=(server,)) for name in names],
+        "to look it up": lambda names: [
+            query_name(name, seconds=5, servers=(server,)) for name in names
+        ],
         "dnspython": lambda names: list(map(partial(both, theirs), names)),
     }
     table = Table("CPU µs", "a cold host")
@@ -185,11 +187,11 @@ def bytes_of_names(server: Server, names: int) -> None:
     def put(n: int) -> None:
         name = f"www{n % 3}.host{n // 3}.com"
         reply = Reply(DnsStatus.OK, (f"192.0.{n % 250}.{n % 199}",), name, 0, 300, 23)
-        used.memory.space.put(answer_from(name, reply, previous=None, now=now), now)
+        used.memory.space.put(answer_of_reply(name, reply, previous=None, now=now), now)
 
     ways: dict[str, tuple[int, Step]] = {
         "dnspython": (THEIRS, lambda: [theirs.resolve(f"www.host{n}.com") for n in range(THEIRS)]),
-        "taken over by a warm start": (names, loaded.warm_start),
+        "taken over by a warm start": (names, loaded.load_stored_answers),
         "in use, tables and tree included": (ENTRIES, lambda: list(map(put, range(ENTRIES)))),
     }
     table = Table("bytes", "CPU µs", "in PG", "clock s", "a name")

@@ -32,7 +32,7 @@ from crawling.frontier.address_clock import take_turn
 from crawling.frontier.admit.schedule import FIND_SEEN
 from crawling.frontier.admit.seen_urls import SeenUrls
 from crawling.frontier.leases import count_waiting
-from crawling.frontier.sql_rows import copy_in
+from crawling.frontier.sql_rows import insert_rows
 from crawling.models import (
     ArchiveFile,
     CrawlJob,
@@ -173,7 +173,11 @@ class KnownUrls:
         marks = [fingerprint(address.url) for address in addresses]
         look = partial(execute, FIND_SEEN, given=[self._run.pk, marks])
         yield "look for what was seen", known, lambda: look
-        yield "the memory of a shift", known, lambda: lambda: self._seen.unseen(addresses, 1)
+        yield (
+            "the memory of a shift",
+            known,
+            lambda: lambda: self._seen.unseen_addresses(addresses, 1),
+        )
         yield "a Bloom filter, seen", known, lambda: self._filter(self._known)
         yield "a Bloom filter, new", LINKS, lambda: self._filter(self._new_links())
 
@@ -184,7 +188,7 @@ class KnownUrls:
             **{"depth": 1, "rank": 1.0, "state": UrlState.QUEUED.value},
         }
         urls = [page("directory", number).address.url for number in numbers]
-        copy_in(Url, [{**common, "fingerprint": fingerprint(url), "url": url} for url in urls])
+        insert_rows(Url, [{**common, "fingerprint": fingerprint(url), "url": url} for url in urls])
         for url in urls:
             self._bloom.add(url)
 

@@ -37,7 +37,7 @@ from crawling.frontier import (
 )
 from crawling.frontier.record.outcome_writer import record_batch
 from crawling.frontier.released_hosts import ReturnedHost, release_hosts
-from crawling.frontier.sql_rows import add_hosts, copy_in
+from crawling.frontier.sql_rows import add_hosts, insert_rows
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunProcess, Shift, Url, UrlState
 from crawling.models.jobs import RunState
 from crawling.runs.housekeeping.run_removal import remove_rows, request_removal
@@ -145,8 +145,8 @@ class GrownFrontier:
         urls = [
             (key, number, self.url(number)) for (key,), number in zip(ids, numbers, strict=True)
         ]
-        copy_in(Url, [self._url_row(*one, fingerprint(one[2])) for one in urls])
-        copy_in(Page, [self._page_row(*one) for one in urls if is_done(one[1])])
+        insert_rows(Url, [self._url_row(*one, fingerprint(one[2])) for one in urls])
+        insert_rows(Page, [self._page_row(*one) for one in urls if is_done(one[1])])
 
     def url(self, number: int) -> str:
         host = self.hosts[number // PER_HOST]

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-from crawlsite.env import BASE_DIR, for_child
+from crawlsite.env import BASE_DIR, child_environment
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def on_own_servers(
     return subprocess.run(  # noqa: S603  # ours
         [*services, "sh", "-c", inner, "sh", *command],
         cwd=checkout,
-        env=for_child({"DATABASE_URL": "", "REDIS_URL": ""}),
+        env=child_environment({"DATABASE_URL": "", "REDIS_URL": ""}),
         capture_output=not is_told,
         text=True,
         check=False,

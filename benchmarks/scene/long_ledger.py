@@ -81,7 +81,7 @@ class LongLedger:
 
     def _ask(self, process: int, request: UUID, amounts: Vector, *, waits: bool = False) -> None:
         state, rows = self.proof.bank.state(process)
-        decision = banker.examine(state, rows.index(process), amounts)
+        decision = banker.decide_with_evidence(state, rows.index(process), amounts)
         sequence = tuple(rows[i] for i in decision.sequence)
         if decision.verdict is BankVerdict.GRANT:
             after = banker.minus(state.available, amounts)

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from benchmarks.timer import process_tree, seconds_of, total_by
-from crawlsite.env import BASE_DIR, for_child
+from crawlsite.env import BASE_DIR, child_environment
 
 PORT = 8790
 TITLE_LENGTH = 66
@@ -49,7 +49,7 @@ def environment_in(state: str, **others: str) -> dict[str, str]:
 
 def environment_at_hand(**others: str) -> dict[str, str]:
     """The environment of a product that uses the servers of this process."""
-    return for_child({"PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING", **others})
+    return child_environment({"PORT": str(PORT), "DEMO": "false", "LOG_LEVEL": "WARNING", **others})
 
 
 class Product:
@@ -109,7 +109,7 @@ def program(*words: str, **others: str) -> Iterator[psutil.Process]:
     """
     url = urlsplit(settings.ENVIRONMENT.database_url)
     here = urlunsplit(url._replace(path=f"/{connection.settings_dict['NAME']}"))
-    environment = for_child({"DATABASE_URL": here, "LOG_LEVEL": "WARNING", **others})
+    environment = child_environment({"DATABASE_URL": here, "LOG_LEVEL": "WARNING", **others})
     command = [sys.executable, "manage.py", *words]
     with subprocess.Popen(  # noqa: S603  # ours
         command, env=environment, stdout=subprocess.DEVNULL, start_new_session=True, cwd=BASE_DIR

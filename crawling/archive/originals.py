@@ -19,7 +19,7 @@ from crawling.archive.unpacker import MOST_AROUND
 from crawling.base.errors import ArchiveTrouble
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import ArchiveFile, Page, Run, UrlState
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 
 #: the most payloads that a shift keeps in memory; the least recently used are dropped first
 MOST_REMEMBERED = 20_000
@@ -187,7 +187,7 @@ class Originals:
 
     def of_url(self, url: str) -> StoredPayload | None:
         """The record to which the revisit record of an unrequested "not modified" answer refers."""
-        return self._first_payload(OF_THE_URL, self._run.pk, as_signed(fingerprint(url)), url)
+        return self._first_payload(OF_THE_URL, self._run.pk, signed_64_bits(fingerprint(url)), url)
 
     def of_page(self, page: int) -> StoredPayload | None:
         return self._first_payload(OF_THE_PAGE, page)

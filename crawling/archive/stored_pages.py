@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Abs, Extract
 
 from crawling.models import Page, Run
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 from crawling.web.statuses import DOCUMENT_STATUSES, is_redirect
 
 #: the most redirects of a chain that are followed
@@ -73,7 +73,7 @@ def _pages_in(
     """The pages in these runs. nearest_by: an expression; of each address only the page with its
     least value is taken, since twenty runs may each have thousands of pages.
     """
-    marks = [as_signed(fingerprint(url)) for url in urls]
+    marks = [signed_64_bits(fingerprint(url)) for url in urls]
     if not (runs and marks):
         return []
     found = Page.objects.filter(HAS_DOCUMENT, url__run__in=runs, url__fingerprint__in=marks)

@@ -15,9 +15,9 @@ from queue import Empty, Full, Queue
 from django.db import DatabaseError, connections
 
 from crawling.archive.volumes import WarcVolume
-from crawling.base.errors import ArchiveTrouble, lacked_memory
+from crawling.base.errors import ArchiveTrouble, is_out_of_memory
 from crawling.frontier import CapturedExchange, ServerAnswer
-from crawling.machine.cpu_affinity import on_any_core
+from crawling.machine.cpu_affinity import allow_all_cores
 
 logger = logging.getLogger(__name__)
 
@@ -214,7 +214,7 @@ class ArchiveWriter:
     def _write(self, group: list[tuple[CapturedExchange, ServerAnswer]]) -> None:
         if group and self._mode is ArchiveMode.WRITE:
             is_large = sum(answer.bytes for _, answer in group) > LARGE_BYTES * len(group)
-            with on_any_core() if is_large else nullcontext():
+            with allow_all_cores() if is_large else nullcontext():
                 self._do_safely(lambda: self._keep(group))
         size = sum(captured.exchange.size for captured, _ in group)
         for captured, _ in group:
@@ -241,7 +241,7 @@ class ArchiveWriter:
             )
             self.set_mode(ArchiveMode.DROP)
         except (MemoryError, DatabaseError) as error:
-            if not lacked_memory(error):
+            if not is_out_of_memory(error):
                 raise
             self.lacks_memory = True  # a document that is being read uses the memory
             self.set_mode(ArchiveMode.DROP)

@@ -25,18 +25,18 @@ class SealBroken(CrawlError):
 
 def seal(secrets: Any) -> str:
     """Seal data that JSON can represent as text that only this site's SECRET_KEY opens."""
-    return _cipher(_keys()).encrypt(json.dumps(secrets).encode()).decode()
+    return _cipher(_secret_keys()).encrypt(json.dumps(secrets).encode()).decode()
 
 
 def unseal(text: str) -> Any:
     """The sealed data. Raises SealBroken."""
     try:
-        return json.loads(_cipher(_keys()).decrypt(text.encode()))
+        return json.loads(_cipher(_secret_keys()).decrypt(text.encode()))
     except InvalidToken as error:
         raise SealBroken from error
 
 
-def _keys() -> tuple[str, ...]:
+def _secret_keys() -> tuple[str, ...]:
     """The current key and earlier keys, with which older data can still be read."""
     return (settings.SECRET_KEY, *map(str, settings.SECRET_KEY_FALLBACKS))
 

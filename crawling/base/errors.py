@@ -87,7 +87,7 @@ class CheckpointTrouble(CrawlError):
     """The checkpoint cannot be written or read."""
 
 
-def lacked_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether this thread, or the PostgreSQL client library in it, got no memory. The library says
     so in its text, whatever error Django makes of it.
     """

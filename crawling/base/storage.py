@@ -122,7 +122,7 @@ class DirectoryStorage:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(path.name + UNFINISHED)
         try:
-            size = _write(unfinished, pieces)
+            size = _write_pieces(unfinished, pieces)
             unfinished.rename(path)
         except BaseException:
             unfinished.unlink(missing_ok=True)  # otherwise an unfinished file could fill the disk
@@ -199,7 +199,7 @@ class _DirectoryFile:
         os.close(self._file)
 
 
-def _write(path: Path, pieces: Iterable[bytes]) -> int:
+def _write_pieces(path: Path, pieces: Iterable[bytes]) -> int:
     """Write a file. Return its size once it is safe on the disk."""
     with path.open("wb") as file:
         for piece in pieces:

@@ -47,23 +47,23 @@ def catch_up(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -
     note: called after each part with its number of pages with links.
     """
     run, after = Run.all_objects.select_related("crawl").get(pk=run_id), 0
-    write_collected(run_id, note=note)
+    write_collected_parts(run_id, note=note)
     forget_lost(run_id)
     while pages := _pages_without_part(run, after):
-        after, taken = _write(run, pages)
+        after, taken = _write_part(run, pages)
         note(taken)
 
 
-def write_collected(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
+def write_collected_parts(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
     """Write the parts that shifts have collected on this machine. note: as for `catch_up`."""
     for part in collected_parts().filter(run=run_id).order_by("pk"):
         if storage().size(part.collected_name) is None:
             note_part_lost(part)
         else:
-            note(_write_collected(part))
+            note(_write_collected_part(part))
 
 
-def _write_collected(part: LinksPart) -> int:
+def _write_collected_part(part: LinksPart) -> int:
     pages = list(read_pages(part.collected_name))
     rows = [row for page_id, page in pages for row in rows_of(page_id, page)]
     size = put_part(part.name, rows) if rows else 0
@@ -76,7 +76,7 @@ def _pages_without_part(run: Run, after: int) -> Sequence[Page]:
     return list(found.select_related("url", "archive_file", "run").order_by("url")[:SLICE])
 
 
-def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
+def _write_part(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
     """Write a part with the first of these pages, as many as fill one part. Return the id of its
     last page and the number of its pages.
     """
@@ -84,7 +84,7 @@ def _write(run: Run, pages: Sequence[Page]) -> tuple[int, int]:
     taken: list[int] = []
     for page in pages:
         try:
-            document, redirect = _answer(run, page)
+            document, redirect = _stored_answer(run, page)
         except ArchiveTrouble as trouble:
             logger.warning("links cannot be read again", extra={"page": page.pk, "why": trouble})
             continue
@@ -113,7 +113,7 @@ def _store_part(run: Run, rows: Sequence[LinkRow], taken: Sequence[int]) -> bool
     return False
 
 
-def _answer(run: Run, page: Page) -> tuple[Document, str]:
+def _stored_answer(run: Run, page: Page) -> tuple[Document, str]:
     """The document of a stored page, and the target of its redirect. Raises ArchiveTrouble."""
     redirect = ""
     if is_redirect(page.status) and page.final_url != page.url.url:

@@ -9,7 +9,7 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import storage
 from crawling.frontier import PageLinks
 from crawling.web.addresses import fingerprint
-from crawling.web.documents.written_links import links_in
+from crawling.web.documents.written_links import resolved_links
 
 PageOfLinks = tuple[int, PageLinks]
 #: the columns of the dataset
@@ -36,7 +36,7 @@ def read_pages(name: str) -> Iterator[PageOfLinks]:
 
 
 def rows_of(page_id: int, page: PageLinks) -> Sequence[LinkRow]:
-    links = links_in(page.written, page.url, base=page.base, charset=page.charset)
+    links = resolved_links(page.written, page.url, base=page.base, charset=page.charset)
     return [
         (page_id, page.url, position, *link, fingerprint(link.target))
         for position, link in enumerate(links)

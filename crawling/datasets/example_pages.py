@@ -32,10 +32,10 @@ ORDER BY p.fetched_at DESC LIMIT 1
 
 def missing_examples(lines: Sequence[str], *, crawl_id: int | None = None) -> list[str]:
     """The URLs in a topic for which no HTML page is stored that the crawl may use."""
-    return [url for url in example_urls(lines) if _find(url, crawl_id) is None]
+    return [url for url in example_urls(lines) if _find_stored_page(url, crawl_id) is None]
 
 
-def with_examples(lines: Sequence[str], crawl_id: int) -> tuple[list[str], dict[str, str]]:
+def examples_with_texts(lines: Sequence[str], crawl_id: int) -> tuple[list[str], dict[str, str]]:
     """The lines of a topic, with URLs replaced by the texts of their pages, and by URL the reasons
     why pages cannot be read. The lines of unreadable pages are left out.
 
@@ -52,7 +52,7 @@ def with_examples(lines: Sequence[str], crawl_id: int) -> tuple[list[str], dict[
 
 
 def _text_at(url: str, crawl_id: int) -> str:
-    page = _find(url, crawl_id)
+    page = _find_stored_page(url, crawl_id)
     if page is None:
         raise ArchiveTrouble("No HTML page is stored there any more.")
     with stored_document(page.run, page) as source:
@@ -60,7 +60,7 @@ def _text_at(url: str, crawl_id: int) -> str:
     return f"{document.title}\n{document.text}"[:MOST_TEXT]
 
 
-def _find(url: str, crawl_id: int | None) -> Page | None:
+def _find_stored_page(url: str, crawl_id: int | None) -> Page | None:
     try:
         canonical = read_address(url).url
     except BadUrl:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from crawling.datasets.parts import MOST_BEHIND
 from crawling.frontier import counts_of
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.models import BackgroundJob, OrderRevision, Page, Run
 from crawling.models.jobs import ENDED_STATES
 
@@ -40,12 +40,12 @@ class FieldRules:
     since: datetime | None = None
 
 
-def rules_of(run: Run) -> FieldRules:
+def field_rules(run: Run) -> FieldRules:
     """The rules with which the extracted fields of a run were last made."""
-    job, edits = _latest_job(run), _edits_of_rules(run)
+    job, edits = _latest_job(run), _rule_edits(run)
     ended = run.finished_at if run.state in ENDED_STATES else None
     later = [edit for edit in edits if ended and edit.at > ended]
-    during = [edit.at for edit in edits if edit not in later and _has_begun(run, edit.at)]
+    during = [edit.at for edit in edits if edit not in later and _has_job_begun(run, edit.at)]
     since = max(during, default=None)
     if job and (since is None or job.asked_at > since):
         return FieldRules(dict(job.spec["rules"]), job.spec.get("extractor", ""), job)
@@ -59,24 +59,24 @@ def _latest_job(run: Run) -> BackgroundJob | None:
     """The latest job that has changed a page. A job that was broken off before its first page has
     changed none.
     """
-    jobs = seen_jobs().filter(kind=AGAIN, run=run)
+    jobs = visible_jobs().filter(kind=AGAIN, run=run)
     changing = Q(ended_at=None) | Q(trouble="") | Q(progress__done__gt=0)
     return jobs.filter(changing).order_by("-pk").first()
 
 
 def latest_extraction(run: Run) -> BackgroundJob | None:
     """The latest job that reads, or was to read, the stored pages again for other rules."""
-    return seen_jobs().filter(kind=AGAIN, run=run).order_by("-pk").first()
+    return visible_jobs().filter(kind=AGAIN, run=run).order_by("-pk").first()
 
 
-def _edits_of_rules(run: Run) -> Sequence[OrderRevision]:
+def _rule_edits(run: Run) -> Sequence[OrderRevision]:
     if run.crawl.revision == 1:
         return ()
     found = OrderRevision.objects.filter(crawl=run.crawl_id, changes__has_any_keys=FIELDS)
     return list(found.order_by("number"))
 
 
-def _has_begun(run: Run, at: datetime) -> bool:
+def _has_job_begun(run: Run, at: datetime) -> bool:
     return run.started_at is not None and run.started_at < at
 
 
@@ -84,7 +84,7 @@ def pages_with_older_fields(run: Run) -> tuple[int, int, BackgroundJob | None]:
     """The number of pages of the run with fields made by earlier rules (at most MOST_BEHIND), the
     number of all pages, and the open job, if any, that reads such pages again.
     """
-    found = rules_of(run)
+    found = field_rules(run)
     if job := found.job:
         of = job.progress.get("of", counts_of([run.pk])[run.pk].fetched)
         is_done = job.ended_at is not None and not job.trouble

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 
 from crawling.base.errors import ArchiveTrouble, NotFound
 from crawling.base.storage import pieces_of, storage
-from crawling.datasets.parquet import open_engine
+from crawling.datasets.parquet import duckdb_connection
 from crawling.datasets.parts import MOST_BEHIND
 from crawling.datasets.query import rows_within_limit, time_limited
 from crawling.jobs.enqueue import jobs_of, open_job
@@ -94,7 +94,7 @@ class JobTables:
     def connected(self, tables: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection with all tables, or with the named ones. Raises ArchiveTrouble."""
         paths = {table: str(self.path(table)) for table in tables or self.of.tables}
-        with open_engine(reads=list(paths.values())) as connection:
+        with duckdb_connection(reads=list(paths.values())) as connection:
             for table, path in paths.items():
                 # the query consists of constants and a path of ours
                 rows = f"SELECT * FROM read_parquet('{path}')"  # noqa: S608

@@ -45,7 +45,7 @@ def request_reading(run: Run, *, by: User | None) -> int:
     return waiting
 
 
-def put_first(run: Run) -> None:
+def move_reading_to_front(run: Run) -> None:
     """Put the jobs that derive data of a run before the jobs of other runs, since a user views the
     run. A view costs a query to the cache. Jobs are requested at most every LOOKED_AT_SECONDS. Jobs
     that have just failed are not requested, since each view would let them fail again.
@@ -72,7 +72,7 @@ def write_links_of_ended(run: Run) -> None:
             LINKS.job.put_first(job.pk)
 
 
-def _work(job: RunningJob) -> JobResult:
+def _write_links(job: RunningJob) -> JobResult:
     # the readers of documents are imported only where they are needed
     from crawling.datasets.catch_up import catch_up
 
@@ -96,13 +96,13 @@ def _due_runs() -> Iterator[DueJob]:
         yield DueJob(f"run {run}", run)
 
 
-def _read_again(job: RunningJob) -> JobResult:
+def _do_second_reading(job: RunningJob) -> JobResult:
     from crawling.datasets.second_reading import read_parts
 
     return read_parts(job)
 
 
-def _memory(job: BackgroundJob) -> int:
+def _memory_mebibytes(job: BackgroundJob) -> int:
     """The job's memory, including the program that reads microformats."""
     from crawling.datasets.microformats import LIMITS
 
@@ -118,7 +118,7 @@ LINKS = JobKind(
     name="links",
     label="dataset of links",
     done="written",
-    work=_work,
+    work=_write_links,
     effects=OF_ROWS,  # the parts are removed with their run, and lose withdrawn pages
     queue=IDLE,
     due=_due_runs,
@@ -128,10 +128,10 @@ SECOND_READING = JobKind(
     name="second-reading",
     label="indexing of pages",
     done="read",
-    work=_read_again,
+    work=_do_second_reading,
     effects=OF_ROWS,
     queue=IDLE,
-    memory=_memory,
+    memory=_memory_mebibytes,
     due=_due_for_unread_runs,
     kept=KEPT_HOUR,
 )

@@ -130,20 +130,20 @@ def are_links_due(run: Run) -> bool:
 
 
 def lag_of(run: Run, name: Derived) -> Lag:
-    return _lag_of_fields(run) if name is Derived.FIELDS else lag_of_runs([run.pk], name)
+    return _lag_of_fields(run) if name is Derived.FIELDS else lags_by_run([run.pk], name)
 
 
-def lag_of_runs(runs: Sequence[int], name: Derived) -> Lag:
+def lags_by_run(runs: Sequence[int], name: Derived) -> Lag:
     """The lag of data derived from runs, by the runs' ids. Takes two queries if nothing is
     missing.
     """
-    return _lag_of(runs, name, {name.step: count_pages_of_runs_behind(runs, name.step)})
+    return _lag_by_counts(runs, name, {name.step: count_pages_of_runs_behind(runs, name.step)})
 
 
 def lags_of(run: Run) -> list[Lag]:
     """The lag of all data derived from the run."""
     behind = {step: count_pages_behind(run, step) for step in STEPS}
-    of_parts = [_lag_of([run.pk], name, behind) for name in Derived if name.step in STEPS]
+    of_parts = [_lag_by_counts([run.pk], name, behind) for name in Derived if name.step in STEPS]
     fields = _lag_of_fields(run)
     return [*of_parts, fields] if run.crawl.extract or not fields.complete else of_parts
 
@@ -166,19 +166,19 @@ def _lag_of_fields(run: Run) -> Lag:
     return Lag(Derived.FIELDS, behind, pages, False, state, waits, until, share, is_alive)
 
 
-def _lag_of(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
+def _lag_by_counts(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     missing = behind[name.step]
     pages = max(missing, sum(counts.fetched for counts in counts_of(runs).values()))
     if not missing:
         return Lag(name, 0, pages, True, "complete", "", None, 100)
     steps = list(STEPS)[: list(STEPS).index(name.step) + 1]
     behind |= {step: count_pages_of_runs_behind(runs, step) for step in steps if step not in behind}
-    left = _lacking_pages(runs, pages, {step: behind[step] for step in steps})
+    left = _missing_page_counts(runs, pages, {step: behind[step] for step in steps})
     # the following steps wait for the first step that lacks pages
     now = next(step for step in steps if left[step])
     found = Run.objects.filter(pk__in=ids_as_parameter(runs))
     is_alive = found.exclude(state__in=ENDED_STATES).exists()
-    job = _job(runs, now)
+    job = _latest_job(runs, now)
     state = job.state if job else _state_without_job(runs, now, is_alive=is_alive)
     # the job waits only for its turn
     waits = job.waits if job and not job.waits.startswith(OTHERS_WAIT) else ""
@@ -189,7 +189,9 @@ def _lag_of(runs: Sequence[int], name: Derived, behind: dict[str, int]) -> Lag:
     return Lag(name, missing, pages, False, state, waits, until, share, is_alive)
 
 
-def _lacking_pages(runs: Sequence[int], pages: int, missing: dict[str, int]) -> dict[str, int]:
+def _missing_page_counts(
+    runs: Sequence[int], pages: int, missing: dict[str, int]
+) -> dict[str, int]:
     """The number of pages that each step lacks. If not all pages were counted, their number is
     estimated from the parts that lack the step.
     """
@@ -206,7 +208,7 @@ def _lacking_pages(runs: Sequence[int], pages: int, missing: dict[str, int]) -> 
     }
 
 
-def _job(runs: Sequence[int], step: str) -> BackgroundJob | None:
+def _latest_job(runs: Sequence[int], step: str) -> BackgroundJob | None:
     """The open job of a step. The search index belongs to a machine, so the job for it has no
     run.
     """
@@ -242,14 +244,14 @@ def _expected_end(
             # it is assumed that other jobs get as many turns as before
             seconds[now] = max(seconds[now], left[now] * passed / done)
         elif passed > seconds[now]:
-            if job.state == "waiting" and _others_work(job):
+            if job.state == "waiting" and _has_job_on_other_machine(job):
                 return None, OTHERS_READ
             seconds[now] = passed
     until = timezone.now() + timedelta(seconds=sum(seconds.values()))
     return until.replace(microsecond=0), ""
 
 
-def _others_work(job: BackgroundJob) -> bool:
+def _has_job_on_other_machine(job: BackgroundJob) -> bool:
     """Whether another job of these kinds is at work."""
     others = open_jobs().filter(kind__in=STEPS.values(), began_at__isnull=False, waits="")
     return others.exclude(pk=job.pk).exists()

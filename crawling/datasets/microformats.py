@@ -12,7 +12,7 @@ from typing import NamedTuple
 import turbohtml
 
 from crawling.machine.sandbox import SandboxLimits, TaskSandbox
-from crawling.web.documents.markup import attribute
+from crawling.web.documents.markup import attribute_text
 from crawling.web.documents.structured_items import FoundItem, first_text
 
 PROGRAM = "crawling.datasets.microformats_program"
@@ -90,7 +90,7 @@ def root_markup(document: turbohtml.Document) -> RootMarkup:
     while place < len(found):
         element = found[place]
         place += 1
-        if not any(map(is_root, attribute(element, "class").split())):
+        if not any(map(is_root_class, attribute_text(element, "class").split())):
             continue
         place += len(element.select(CANDIDATES))  # the roots within this element follow it
         text = element.html
@@ -102,5 +102,5 @@ def root_markup(document: turbohtml.Document) -> RootMarkup:
     return RootMarkup("".join(html), left_out)
 
 
-def is_root(name: str) -> bool:
+def is_root_class(name: str) -> bool:
     return name in CLASSIC_ROOTS or (bool(ROOT.fullmatch(name)) and name not in HEIGHTS)

@@ -60,7 +60,7 @@ class SourceTree(HTMLTreeBuilder):
             elif isinstance(node, turbohtml.Text):
                 self.soup.handle_data(node.data)
             elif isinstance(node, turbohtml.Element) and node.tag not in UNREAD:
-                self.soup.handle_starttag(node.tag, None, None, _attributes(node))
+                self.soup.handle_starttag(node.tag, None, None, _attributes_by_name(node))
                 open_elements.append(node.tag)
                 nodes.append(iter(node.children))
 
@@ -76,7 +76,7 @@ class OriginalNode(Tag):
         return self
 
 
-def _attributes(element: turbohtml.Element) -> dict[str, str]:
+def _attributes_by_name(element: turbohtml.Element) -> dict[str, str]:
     texts = {}
     for name, value in element.attrs.items():
         if name in READ_ATTRIBUTES and value is not None:
@@ -104,14 +104,14 @@ def _typed_item(item: Mapping[str, Any]) -> dict[str, Any]:
     """The item with `@type` and its properties, like the items of other vocabularies."""
     plain: dict[str, Any] = {"@type": " ".join(item["type"])}
     for name, values in item["properties"].items():
-        read = [_value(value) for value in values]
+        read = [_value_as_json(value) for value in values]
         plain[name] = read[0] if len(read) == 1 else read
     if "children" in item:
         plain.setdefault("children", [_typed_item(child) for child in item["children"]])
     return plain
 
 
-def _value(value: Any) -> Any:
+def _value_as_json(value: Any) -> Any:
     if not isinstance(value, dict):
         return value[:MOST_TEXT] if isinstance(value, str) else value
     if "type" in value:

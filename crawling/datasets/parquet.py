@@ -90,7 +90,7 @@ os.register_at_fork(before=_IDLE.clear)
 
 
 @contextmanager
-def open_engine(
+def duckdb_connection(
     *, reads: Sequence[str] = (), writes: str = ""
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to DuckDB, which may read these files and write into this directory.
@@ -100,11 +100,11 @@ def open_engine(
     did not take are no error.
     """
     if writes:
-        with _new_engine(reads, writes) as connection:
+        with _new_connection(reads, writes) as connection:
             yield connection
         return
     files = tuple(reads)
-    opened = _take_idle_engine(files) or _new_engine(files)
+    opened = _take_idle_connection(files) or _new_connection(files)
     try:
         with opened.cursor() as connection:
             yield connection
@@ -114,7 +114,7 @@ def open_engine(
     _IDLE.append((files, opened))
 
 
-def _take_idle_engine(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection | None:
+def _take_idle_connection(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection | None:
     """An idle engine that may read these files. It is no longer in the list of idle engines."""
     for one in tuple(_IDLE):
         if one[0] == files:
@@ -124,7 +124,7 @@ def _take_idle_engine(files: tuple[str, ...]) -> duckdb.DuckDBPyConnection | Non
     return None
 
 
-def _new_engine(reads: Sequence[str], writes: str = "") -> duckdb.DuckDBPyConnection:
+def _new_connection(reads: Sequence[str], writes: str = "") -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
         config={
             "threads": 1,
@@ -158,7 +158,7 @@ def put_texts(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     return put_rows(name, "SELECT * FROM given ORDER BY page_id", TEXTS, rows)[1]
 
 
-def put_structured(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
+def put_structured_data(name: str, rows: Sequence[tuple[Any, ...]]) -> int:
     """Store the structured data of a part's pages, in the columns STRUCTURED. Raises OSError."""
     return put_rows(name, STORED_STRUCTURED, STRUCTURED, rows)[1]
 
@@ -169,7 +169,7 @@ def put_rows(
     """Store rows with these columns in the query's form. Columns in NUMBERS are numbers, and others
     are texts. Return the number of rows, and the size in bytes. Raises OSError.
     """
-    return put_query(name, query, _columns(columns, rows))
+    return put_query(name, query, _columns_of_rows(columns, rows))
 
 
 def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -178,7 +178,7 @@ def rows_in(name: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """
     path = str(storage().path(name))
     wanted = ", ".join(columns)
-    with open_engine(reads=[path]) as connection:
+    with duckdb_connection(reads=[path]) as connection:
         try:
             # the query contains no input of users
             query = f"SELECT {wanted} FROM read_parquet('{path}')"  # noqa: S608
@@ -197,11 +197,11 @@ def put_part_without(part: str, pages: Sequence[int], name: str) -> tuple[int, i
     source = str(storage().path(part))
     # the query contains no input of users
     kept = f"SELECT * FROM read_parquet('{source}') ANTI JOIN given USING (page_id)"  # noqa: S608
-    gone = _columns(("page_id",), [(page,) for page in pages])
+    gone = _columns_of_rows(("page_id",), [(page,) for page in pages])
     return put_query(name, kept, gone, reads=[source])
 
 
-def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+def _columns_of_rows(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return {
         name: np.array(values, dtype=np.int64 if name in NUMBERS else object)
@@ -242,7 +242,7 @@ def write_query(
     """Write the rows of a query over the table `given` to a file on this machine. Return their
     number. given: its columns by name.
     """
-    with open_engine(reads=reads, writes=str(path.parent)) as connection:
+    with duckdb_connection(reads=reads, writes=str(path.parent)) as connection:
         connection.register("given", dict(given))
         done = connection.execute(
             f"COPY ({query}) TO '{path}' "

@@ -47,7 +47,9 @@ def changed_pixels(old: Image.Image, new: Image.Image) -> Image.Image:
     only one picture has differs.
     """
     size = max(old.width, new.width), max(old.height, new.height)
-    red, green, blue = ImageChops.difference(_widened(old, size), _widened(new, size)).split()
+    red, green, blue = ImageChops.difference(
+        _widened_picture(old, size), _widened_picture(new, size)
+    ).split()
     greatest = ImageChops.lighter(ImageChops.lighter(red, green), blue)
     mask = greatest.point([255 if value > TOLERANCE else 0 for value in range(256)])
     for picture in (old, new):
@@ -57,7 +59,7 @@ def changed_pixels(old: Image.Image, new: Image.Image) -> Image.Image:
     return mask
 
 
-def _widened(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
+def _widened_picture(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
     if picture.size == size:
         return picture
     wide = Image.new("RGB", size, "white")
@@ -65,7 +67,7 @@ def _widened(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
     return wide
 
 
-def share_of(mask: Image.Image, ignored: Sequence[Region]) -> float:
+def changed_share(mask: Image.Image, ignored: Sequence[Region]) -> float:
     """The share of the white pixels among those outside of all regions. The regions become
     black.
     """
@@ -81,7 +83,7 @@ def marked_picture(new: Image.Image, mask: Image.Image, ignored: Sequence[Region
     """The new picture, faded, with its changed pixels in a colour, and frames of ignored
     regions.
     """
-    new = _widened(new, mask.size)
+    new = _widened_picture(new, mask.size)
     grey, white = new.convert("L").convert("RGB"), Image.new("RGB", mask.size, "white")
     faded = Image.blend(grey, white, FADED)
     coloured = Image.blend(new, Image.new("RGB", mask.size, MARK), MARKED)
@@ -100,7 +102,7 @@ def compare_pictures(old_length: str, new_length: str, ignored: str) -> None:
     old, new = map(read_picture, records)
     regions: list[Region] = json.loads(ignored)
     mask = changed_pixels(old, new)
-    facts = {"share": share_of(mask, regions), "width": mask.width, "height": mask.height}
+    facts = {"share": changed_share(mask, regions), "width": mask.width, "height": mask.height}
     sys.stdout.buffer.write(json.dumps(facts).encode() + b"\n")
     marked_picture(new, mask, regions).save(sys.stdout.buffer, "JPEG", quality=JPEG_QUALITY)
 

@@ -13,14 +13,14 @@ from crawling.archive.files import this_machine
 from crawling.models import LinksPart, Run
 
 
-def own_parts() -> QuerySet[LinksPart]:
+def parts_on_this_machine() -> QuerySet[LinksPart]:
     """The parts that are on this machine."""
     return LinksPart.objects.filter(machine=this_machine()).select_related("run").order_by("pk")
 
 
 def parts_to_read() -> QuerySet[LinksPart]:
     """The parts of this machine whose pages have not been read again yet."""
-    return own_parts().filter(written_at__isnull=False, read_at=None)
+    return parts_on_this_machine().filter(written_at__isnull=False, read_at=None)
 
 
 def unread_parts(run: Run) -> QuerySet[LinksPart]:
@@ -44,7 +44,7 @@ def read_parts_later(parts: Iterable[int]) -> None:
 
 def unindexed_parts() -> QuerySet[LinksPart]:
     """Parts of this machine that were read again and are not in the search index."""
-    return own_parts().filter(read_at__isnull=False, indexed_at=None, run__isnull=False)
+    return parts_on_this_machine().filter(read_at__isnull=False, indexed_at=None, run__isnull=False)
 
 
 def note_part_indexed(part: LinksPart) -> bool:
@@ -65,7 +65,7 @@ def abandoned_parts() -> QuerySet[LinksPart]:
     """The parts that are still in the index although their runs are deleted, or their pages are in
     other parts.
     """
-    return own_parts().filter(run=None, indexed_at__isnull=False)
+    return parts_on_this_machine().filter(run=None, indexed_at__isnull=False)
 
 
 def note_parts_unindexed(parts: QuerySet[LinksPart]) -> None:

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from crawling.base.errors import CrawlError
 from crawling.base.storage import storage
-from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, open_engine
+from crawling.datasets.parquet import COLUMNS, FINDINGS, NUMBERS, duckdb_connection
 from crawling.datasets.parts import count_pages_behind
 from crawling.models import LinksPart, Run, WithdrawnPage
 
@@ -45,7 +45,9 @@ class LinkSearchTookTooLong(CrawlError):
 
 def part_paths(run: Run, part: LinksPart | None = None) -> list[str]:
     """The paths of the parts of a run, or of one part, that are on this machine."""
-    return _paths_here(_written_parts(run, part).filter(links__gt=0).values_list("name", flat=True))
+    return _local_paths(
+        _written_parts(run, part).filter(links__gt=0).values_list("name", flat=True)
+    )
 
 
 def has_all_links(run: Run) -> bool:
@@ -60,7 +62,7 @@ def _written_parts(run: Run, part: LinksPart | None) -> QuerySet[LinksPart]:
     return found.filter(pk=part.pk) if part else found
 
 
-def _paths_here(names: Iterable[str]) -> list[str]:
+def _local_paths(names: Iterable[str]) -> list[str]:
     """The paths of these files, as far as they are on this machine."""
     place = storage().path
     return [str(path) for path in map(place, names) if path.exists()]
@@ -83,7 +85,7 @@ def query_links(
         return connection.execute(query, dict(values or {})).fetchall()
 
 
-def each_row(
+def stream_query_rows(
     run: Run,
     query: str,
     wanted: Mapping[str, Any] | None = None,
@@ -102,7 +104,7 @@ def each_row(
         yield from rows_within_limit(connection, query)
 
 
-def each_columns(
+def columns_by_values(
     run: Run, query: str, each: Iterable[Mapping[str, Any]], *, seconds: float
 ) -> Iterator[dict[str, np.ndarray]]:
     """Yield the columns of the query's rows, once for each set of values.
@@ -127,15 +129,15 @@ def _links_connection(
     """
     paths, findings = part_paths(run, part), _findings_of(run, part)
     earlier = part_paths(before) if before else []
-    with open_engine(reads=[*paths, *findings, *earlier]) as connection:
-        but = without_withdrawn(connection, [run, before] if before else [run])
+    with duckdb_connection(reads=[*paths, *findings, *earlier]) as connection:
+        but = withdrawn_page_condition(connection, [run, before] if before else [run])
         connection.execute(f"CREATE TEMP VIEW links AS {rows_query(paths, NO_LINKS)}{but}")
         connection.execute(f"CREATE TEMP VIEW findings AS {rows_query(findings, NO_FINDINGS)}{but}")
         connection.execute(f"CREATE TEMP VIEW old_links AS {rows_query(earlier, NO_LINKS)}{but}")
         yield connection
 
 
-def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> str:
+def withdrawn_page_condition(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> str:
     """The end of the definition of a view; it leaves out rows of withdrawn pages of these runs."""
     withdrawn = WithdrawnPage.objects.filter(run__in=runs, content__isnull=False)
     gone = list(withdrawn.values_list("url", flat=True))
@@ -144,7 +146,7 @@ def without_withdrawn(connection: duckdb.DuckDBPyConnection, runs: Sequence[Run]
 
 
 def _findings_of(run: Run, part: LinksPart | None) -> list[str]:
-    return _paths_here(one.findings_name for one in _written_parts(run, part))
+    return _local_paths(one.findings_name for one in _written_parts(run, part))
 
 
 def rows_within_limit(

@@ -14,14 +14,20 @@ from typing import Any
 import duckdb
 
 from crawling.base.storage import pieces_of, storage
-from crawling.datasets.parquet import ROW_GROUP, STRUCTURED, TEXTS, metadata_option, open_engine
+from crawling.datasets.parquet import (
+    ROW_GROUP,
+    STRUCTURED,
+    TEXTS,
+    duckdb_connection,
+    metadata_option,
+)
 from crawling.datasets.query import (
     ROWS,
     empty_query,
     rows_query,
     rows_within_limit,
     time_limited,
-    without_withdrawn,
+    withdrawn_page_condition,
 )
 from crawling.models import LinksPart, Page, Run
 
@@ -47,7 +53,7 @@ def query_reading(
         return connection.execute(query, dict(values)).fetchall()
 
 
-def each_of_reading(
+def stream_reading_rows(
     run: Run,
     query: str,
     values: Mapping[str, Any],
@@ -90,13 +96,13 @@ def reading_parquet(
         folder.cleanup()  # an open file can be read after its removal
 
 
-def bytes_of_reading(run: Run, table: str, columns: Sequence[str]) -> int:
+def reading_bytes(run: Run, table: str, columns: Sequence[str]) -> int:
     """The uncompressed size of these columns of a table in bytes, by the metadata of its files."""
     paths = _table_files(run)[table]
     if not paths:
         return 0
     query = "SELECT total_uncompressed_size, path_in_schema FROM parquet_metadata($paths)"
-    with open_engine(reads=paths) as connection, time_limited(connection):
+    with duckdb_connection(reads=paths) as connection, time_limited(connection):
         sizes = connection.execute(query, {"paths": paths}).fetchall()
     return sum(size * columns.count(column) for size, column in sizes)
 
@@ -109,10 +115,10 @@ def _reading_connection(
     to read.
     """
     paths = _table_files(run, part)
-    with open_engine(
+    with duckdb_connection(
         reads=[path for found in paths.values() for path in found], writes=writes
     ) as opened:
-        but = without_withdrawn(opened, [run])
+        but = withdrawn_page_condition(opened, [run])
         for table, (_, nothing) in TABLES.items():
             rows = rows_query(paths[table], nothing)
             opened.execute(f"CREATE TEMP VIEW {table} AS {rows}{but}")

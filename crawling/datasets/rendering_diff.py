@@ -42,25 +42,25 @@ def compare_with_plain(page: Page) -> RenderingDiff:
     """
     plain = without_rendition(page)
     old, new = seen_text(plain), seen_text(page)
-    before, after = _links(plain), _links(page)
+    before, after = _link_urls(plain), _link_urls(page)
     new_links = [url for url in after if url not in before]
     return RenderingDiff(
         ContentCounts(len(before), len(old.text.split())),
         ContentCounts(len(after), len(new.text.split())),
-        _without_withdrawn(page, new_links[:MOST_LINKS]),
+        _remove_withdrawn(page, new_links[:MOST_LINKS]),
         len(new_links),
         len(before.keys() - after),
         text_diff(old, new),
     )
 
 
-def _links(page: Page) -> dict[str, None]:
+def _link_urls(page: Page) -> dict[str, None]:
     """The addresses to which a page links, each once, in its order."""
     with stored_document(page.run, page) as source:
         return dict.fromkeys(link.url for link in read_document(source).links)
 
 
-def _without_withdrawn(page: Page, urls: Sequence[str]) -> list[str]:
+def _remove_withdrawn(page: Page, urls: Sequence[str]) -> list[str]:
     rows = WithdrawnPage.objects.filter(run__crawl=page.run.crawl_id, url__url__in=urls)
     gone = set(rows.values_list("url__url", flat=True))
     return [url for url in urls if url not in gone]

@@ -20,7 +20,7 @@ from crawling.datasets.parquet import (
     STRUCTURED,
     TEXTS,
     put_findings,
-    put_structured,
+    put_structured_data,
     put_texts,
     rows_in,
 )
@@ -28,7 +28,7 @@ from crawling.datasets.progress import note_part_read, unread_parts
 from crawling.datasets.stored_documents import stored_document
 from crawling.installation.events import run_read, texts_read
 from crawling.jobs.kinds import JobResult
-from crawling.jobs.rq_jobs import alone_at
+from crawling.jobs.rq_jobs import exclusive_lock
 from crawling.jobs.running_job import JobWaits, RunningJob
 from crawling.models import LinksPart, Page, Run
 from crawling.models.jobs import ENDED_STATES
@@ -72,7 +72,7 @@ MAY_BE_FEEDS = (*json_feed.TYPES, *xml.TYPES)
 LISTS = ("application/xml", "text/xml", "application/gzip", "application/x-gzip", "text/css")
 
 
-def read_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
+def read_run_again(run_id: int, *, note: Callable[[int], None] = lambda pages: None) -> None:
     """Read the pages of all parts that are not read yet, and wait until parts that another process
     reads are done. After a kill, the next call continues where it stopped.
 
@@ -112,7 +112,7 @@ def read_part(
     goes_on: called after each page; if it returns false, the pages read so far are stored, and the
     next call continues from there.
     """
-    with alone_at("read-again", part.pk) as is_alone:
+    with exclusive_lock("read-again", part.pk) as is_alone:
         if not is_alone:
             return None
         if not unread_parts(run).filter(pk=part.pk, name=part.name).exists():
@@ -124,13 +124,13 @@ def _read_part(run: Run, part: LinksPart, goes_on: Callable[[], bool]) -> int:
     rows = _interrupted_rows(part)
     before, is_whole = len(rows.texts), True
     with MicroformatsReader() as microformats:
-        for page in _pages(part, [row[0] for row in rows.texts]):
-            rows.add(_read(run, page, microformats))
+        for page in _unread_pages(part, [row[0] for row in rows.texts]):
+            rows.add(_read_page(run, page, microformats))
             if not goes_on():
                 is_whole = False
                 break
     put_findings(part.findings_name, rows.findings)
-    put_structured(part.structured_name, rows.structured)
+    put_structured_data(part.structured_name, rows.structured)
     put_texts(part.texts_name, rows.texts)
     if not note_part_read(part, is_whole=is_whole):
         for name in part.reading_names:
@@ -165,18 +165,18 @@ def _interrupted_rows(part: LinksPart) -> ReadRows:
         return ReadRows()
 
 
-def _pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
+def _unread_pages(part: LinksPart, known: Sequence[int]) -> Iterator[Page]:
     pages = Page.objects.filter(links_part=part.pk, status__in=DOCUMENT_STATUSES, bytes__gt=0)
     pages = pages.exclude(pk__in=known).order_by("url")
     return pages.select_related("url", "archive_file", "run").iterator(chunk_size=500)
 
 
-def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
+def _read_page(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
     """The findings on a page. Also a page without a text gets a row, which shows that the page was
     read.
     """
     findings, text, structured = list[FindingRow](), PageText(), list[DataRow]()
-    is_feed, has_text = page.content_type in MAY_BE_FEEDS, _has_text(page.content_type)
+    is_feed, has_text = page.content_type in MAY_BE_FEEDS, _may_have_text(page.content_type)
     if has_text or is_feed or page.content_type in LISTS:
         try:
             with stored_document(run, page) as document:
@@ -198,7 +198,7 @@ def _read(run: Run, page: Page, microformats: MicroformatsReader) -> ReadRows:
     return ReadRows(findings, [(page.pk, page.url.url, at, *told) for at, told in places], [row])
 
 
-def _has_text(content_type: str) -> bool:
+def _may_have_text(content_type: str) -> bool:
     """Whether documents of a type are read, and have text for people."""
     family = content_type.partition("/")[0]
     others = (*MEDIA_TYPES, *LISTS)
@@ -217,12 +217,12 @@ def _read_html(
     links = Links(source.url, charset=charset, base=reader.base)
     findings += _link_findings(page, bad_links(document, links))
     reader.read_microformats(microformats.items(document, reader.base))
-    text = _in_its_language(text_of(document))
+    text = _text_with_detected_language(text_of(document))
     reader.read_text(text, text.language)
     return findings, text, reader.rows
 
 
-def _in_its_language(text: PageText) -> PageText:
+def _text_with_detected_language(text: PageText) -> PageText:
     """The text with its language as it is detected, in place of the language that the page
     states.
     """
@@ -238,7 +238,7 @@ def _read_other(
         return findings, PageText()
     text = " ".join(document.text.split())
     stated = PageText(document.title, text=text, language=document.metadata.language)
-    return findings, _in_its_language(stated)
+    return findings, _text_with_detected_language(stated)
 
 
 def _read_feed(source: DocumentSource) -> list[DataRow]:

@@ -17,10 +17,10 @@ from crawling.archive.decoded_documents import document_in
 from crawling.archive.reader import page_as_shown, record_of
 from crawling.base.errors import ArchiveTrouble
 from crawling.models import Page
-from crawling.web.content.normal_text import one_form
+from crawling.web.content.normal_text import normalized_line
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.charsets import decode
-from crawling.web.documents.css_selectors import SelectorTookTooLong, select
+from crawling.web.documents.css_selectors import SelectorTookTooLong, select_elements
 from crawling.web.documents.tree import MOST_BYTES, parse_html
 
 #: the most elements that a selector selects, and the most characters of their text in total; nested
@@ -80,7 +80,7 @@ def seen_text(page: Page, selector: str = "") -> SeenText:
     text, _ = decode(payload, page.charset or None)
     if kind.endswith("json") and len(payload) <= MOST_JSON_BYTES:
         text = _json_lines(text)
-    return SeenText(_joined_lines(_each_line(text)), unread)
+    return SeenText(_joined_lines(_split_lines(text)), unread)
 
 
 def _joined_lines(lines: Iterable[str]) -> str:
@@ -89,12 +89,12 @@ def _joined_lines(lines: Iterable[str]) -> str:
     """
     text = StringIO()
     for line in lines:
-        if kept := one_form(line):
+        if kept := normalized_line(line):
             text.write(kept + "\n")
     return text.getvalue()
 
 
-def _each_line(text: str, end: re.Pattern[str] = LINE) -> Iterator[str]:
+def _split_lines(text: str, end: re.Pattern[str] = LINE) -> Iterator[str]:
     return (line[0] for line in end.finditer(text))
 
 
@@ -103,7 +103,7 @@ def _html_lines(document: turbohtml.Document, selector: str) -> Iterator[str]:
     preserve them.
     """
     document.remove(UNSEEN)
-    parts = _selected(document, selector) if selector else [document]
+    parts = _selected_elements(document, selector) if selector else [document]
     for element in [found for name in KEEPING for found in document.find_all(name)]:
         for node in list(element.descendants):
             if isinstance(node, turbohtml.Text):
@@ -114,14 +114,14 @@ def _html_lines(document: turbohtml.Document, selector: str) -> Iterator[str]:
     left = MOST_CHARACTERS
     for part in parts:
         text = part.text[:left]
-        yield from _each_line(text, BROKEN_LINE)
+        yield from _split_lines(text, BROKEN_LINE)
         left -= len(text)
 
 
-def _selected(document: turbohtml.Document, selector: str) -> Sequence[turbohtml.Element]:
+def _selected_elements(document: turbohtml.Document, selector: str) -> Sequence[turbohtml.Element]:
     """Raises ArchiveTrouble."""
     try:
-        return select(document, selector)[:MOST_ELEMENTS]
+        return select_elements(document, selector)[:MOST_ELEMENTS]
     except SelectorTookTooLong as error:
         raise ArchiveTrouble(str(error)) from error
 
@@ -131,14 +131,14 @@ def _json_lines(text: str) -> str:
     8259, section 4).
     """
     with suppress(ValueError, RecursionError):
-        read = json.loads(text, object_pairs_hook=_members, parse_float=str)
+        read = json.loads(text, object_pairs_hook=_object_members, parse_float=str)
         lines = json.dumps(read, ensure_ascii=False, indent=1, sort_keys=True)
         # a lone surrogate may be among the escaped characters
         return lines.encode(errors="replace").decode()
     return text
 
 
-def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _object_members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """The members of a JSON object. Raises ValueError if a name occurs twice, since one of the
     values would not be compared.
     """

@@ -61,11 +61,11 @@ def html_pages(run: Run) -> QuerySet[Page]:
     return found.select_related("url", "archive_file", "run")
 
 
-def extracted_again(run: Run, page: Page, rules: Mapping[str, str]) -> list[tuple[str, str]]:
+def extract_from_page(run: Run, page: Page, rules: Mapping[str, str]) -> list[tuple[str, str]]:
     """Matches of extraction rules on a stored HTML page, the same as the crawl would find. rules:
     CSS selectors by name. Raises ArchiveTrouble, also if a rule would take too long.
     """
-    return extracted_from(page, stored_tree(run, page), rules)
+    return extract_from_tree(page, stored_tree(run, page), rules)
 
 
 def stored_tree(run: Run, page: Page) -> turbohtml.Document:
@@ -74,10 +74,10 @@ def stored_tree(run: Run, page: Page) -> turbohtml.Document:
         return parse_html(source.body, source.charset).document
 
 
-def extracted_from(
+def extract_from_tree(
     page: Page, document: turbohtml.Document, rules: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """The matches in a page's tree, as in `extracted_again`."""
+    """The matches in a page's tree, as in `extract_from_page`."""
     try:
         for rule in rules.values():
             check_cost(document, read_selector(rule)[0])

@@ -50,7 +50,11 @@ def text_diff(old: SeenText, new: SeenText, most: int = MOST_SHOWN) -> list[Diff
     """The differences, at most `most` lines, with notes on parts that were not compared. Empty if
     everything was compared and the words are equal.
     """
-    lines = [] if _words(old.text) == _words(new.text) else diff_of_texts(old.text, new.text)
+    lines = (
+        []
+        if _single_spaced(old.text) == _single_spaced(new.text)
+        else diff_of_texts(old.text, new.text)
+    )
     shown = lines[:most]
     if len(lines) > most:
         shown.append(DiffLine("skipped", f"{len(lines) - most:,} more lines"))
@@ -60,7 +64,7 @@ def text_diff(old: SeenText, new: SeenText, most: int = MOST_SHOWN) -> list[Diff
     return shown + [DiffLine("skipped", f"{said} The rest was not compared.") for said in unread]
 
 
-def _words(text: str) -> str:
+def _single_spaced(text: str) -> str:
     """The words of a text with one blank between them, so that line breaks are no differences."""
     return text.replace("\n", " ")
 
@@ -77,9 +81,9 @@ def diff_of_texts(old: str, new: str) -> list[DiffLine]:
         lines.append([line for line in some[:MOST_LINES] if line])
     is_cut = any(text.count("\n", head) > MOST_LINES for text in (old, new))
     around = old[:head].rsplit("\n", CONTEXT + 1)[-CONTEXT - 1 : -1]
-    found = diff([*around, *lines[0]], [*around, *lines[1]])
+    found = line_diff([*around, *lines[0]], [*around, *lines[1]])
     if found and (above := before - len(around)):
-        found.insert(0, DiffLine("skipped", _equal_of(above)))
+        found.insert(0, DiffLine("skipped", _equal_lines_in_words(above)))
     if is_cut:
         found.append(
             DiffLine("skipped", f"Of the lines behind these {MOST_LINES:,}, none is shown.")
@@ -99,38 +103,38 @@ def _equal_lines(old: str, new: str) -> int:
     return old.rfind("\n", 0, least) + 1
 
 
-def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
+def line_diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
     """The differences with a few equal lines around each. Empty if there are none."""
-    return list(_diff(old, new))
+    return list(_diff_lines(old, new))
 
 
-def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+def _diff_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     at = 0
     for group in ByUniqueItems(old, new).get_grouped_opcodes(CONTEXT):
         if skipped := group[0][1] - at:
-            yield DiffLine("skipped", _equal_of(skipped))
+            yield DiffLine("skipped", _equal_lines_in_words(skipped))
         for kind, old_from, old_to, new_from, new_to in group:
             if kind == "equal":
-                yield from (_unchanged(line) for line in old[old_from:old_to])
+                yield from (_unchanged_line(line) for line in old[old_from:old_to])
             else:
                 yield from _changed_lines(old[old_from:old_to], new[new_from:new_to])
         at = group[-1][2]
     if at and (rest := len(old) - at):
-        yield DiffLine("skipped", _equal_of(rest))
+        yield DiffLine("skipped", _equal_lines_in_words(rest))
 
 
-def _equal_of(lines: int) -> str:
+def _equal_lines_in_words(lines: int) -> str:
     return f"{lines:,} equal line{'s' if lines != 1 else ''}"
 
 
-def _unchanged(line: str) -> DiffLine:
+def _unchanged_line(line: str) -> DiffLine:
     return DiffLine("unchanged", line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + CUT)
 
 
 def _changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     """The lines that differ; of long lines, only the words that differ."""
     if " ".join(old) == " ".join(new):
-        yield from (_unchanged(line) for line in new)
+        yield from (_unchanged_line(line) for line in new)
     elif not (old and new) or max(map(len, (*old, *new))) <= LONGEST_LINE:
         yield from (DiffLine("removed", _shortened_line(line)) for line in old)
         yield from (DiffLine("added", _shortened_line(line)) for line in new)
@@ -145,28 +149,28 @@ def _shortened_line(line: str) -> str:
 
 
 def _changed_words(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
-    head = _equal(old, new)
+    head = _count_equal_at_start(old, new)
     start = max(0, head - CONTEXT_WORDS)
     ones, others = old[start : start + MOST_WORDS], new[start : start + MOST_WORDS]
     for group in ByUniqueItems(ones, others).get_grouped_opcodes(CONTEXT_WORDS):
         first, last = group[0], group[-1]
         removed = " ".join(ones[first[1] : last[2]])
         added = " ".join(others[first[3] : last[4]])
-        yield from _shown_pair(
-            _with_cut_marks(removed, start + first[1] > 0, start + last[2] < len(old)),
-            _with_cut_marks(added, start + first[3] > 0, start + last[4] < len(new)),
+        yield from _pair_of_changed_lines(
+            _add_cut_marks(removed, start + first[1] > 0, start + last[2] < len(old)),
+            _add_cut_marks(added, start + first[3] > 0, start + last[4] < len(new)),
         )
 
 
-def _with_cut_marks(text: str, is_cut_before: bool, is_cut_behind: bool) -> str:
+def _add_cut_marks(text: str, is_cut_before: bool, is_cut_behind: bool) -> str:
     return (f"{CUT} " if is_cut_before else "") + text + (f" {CUT}" if is_cut_behind else "")
 
 
-def _shown_pair(removed: str, added: str) -> Iterator[DiffLine]:
+def _pair_of_changed_lines(removed: str, added: str) -> Iterator[DiffLine]:
     """Two texts that differ, from shortly before the first different character."""
     at = 0
     if max(len(removed), len(added)) > LONGEST_LINE:
-        at = max(0, _equal(removed, added) - CONTEXT_CHARACTERS)
+        at = max(0, _count_equal_at_start(removed, added) - CONTEXT_CHARACTERS)
     for kind, text in (("removed", removed), ("added", added)):
         shown = (CUT if at else "") + text[at : at + LONGEST_LINE]
         yield DiffLine(kind, shown + (CUT if len(text) > at + LONGEST_LINE else ""))
@@ -187,17 +191,17 @@ class ByUniqueItems(SequenceMatcher[Item]):
         old, new = self._texts
         blocks: list[Match] = []
         old_at = new_at = 0
-        for old_to, new_to in [*_anchors(old, new), (len(old), len(new))]:
+        for old_to, new_to in [*_anchor_lines(old, new), (len(old), len(new))]:
             if old_to < old_at or new_to < new_at:
                 continue  # an earlier block contains this line
             blocks += _matches_in_gap(old[old_at:old_to], new[new_at:new_to], old_at, new_at)
-            size = _equal(old[old_to:], new[new_to:])
+            size = _count_equal_at_start(old[old_to:], new[new_to:])
             blocks.append(Match(old_to, new_to, size))
             old_at, new_at = old_to + size, new_to + size
         return [*_joined_blocks(blocks), Match(len(old), len(new), 0)]
 
 
-def _anchors(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[int, int]]:
+def _anchor_lines(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[int, int]]:
     """The longest sequence of lines that are unique in both and in the same order."""
     old_times, new_times = Counter(old), Counter(new)
     places = {line: at for at, line in enumerate(new) if new_times[line] == 1}
@@ -224,8 +228,10 @@ def _matches_in_gap(
     old: Sequence[Item], new: Sequence[Item], old_at: int, new_at: int
 ) -> list[Match]:
     """The lines that are equal at both ends of a gap, and within it if the gap is short."""
-    head = _equal(old, new)
-    tail = _equal(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
+    head = _count_equal_at_start(old, new)
+    tail = _count_equal_at_start(
+        old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1]
+    )
     inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
     middle: list[Match] = []
     if max(len(inner_old), len(inner_new)) <= MOST_EACH_WITH_EACH:
@@ -235,7 +241,7 @@ def _matches_in_gap(
     return [Match(a + old_at, b + new_at, size) for a, b, size in blocks]
 
 
-def _equal(old: Sequence[Item], new: Sequence[Item]) -> int:
+def _count_equal_at_start(old: Sequence[Item], new: Sequence[Item]) -> int:
     """The number of equal lines at the beginning."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))

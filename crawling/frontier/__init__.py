@@ -4,7 +4,7 @@ this package reads and writes waiting URLs.
 Contents. A URL is a row, once a run, found by its fingerprint; its state says whether it waits, is
 in process or is done. The URLs of a run on one host are a queue, which counts its waiting URLs and
 is due at a certain time. Within a queue URLs are in the order of visits: by lane, rank and age.
-Each queue belongs to one process of the run (`serving_numbers`, `place_anew`).
+Each queue belongs to one process of the run (`serving_process_numbers`, `reassign_hosts`).
 
 A host is a row that all runs share. A shift leases hosts, and no other shift fetches from a leased
 one, whichever run it belongs to. The row also has the host's delay and how often it was asked
@@ -13,16 +13,17 @@ today. Hosts at one address take turns there by the clock of the address
 
 Callers.
 
-- A run begins with its seeds (`schedule_urls`). Users add others (`add_seeds`). - A shift leases
-due hosts (`lease_hosts`), takes URLs from their queues (`claim_urls`), and keeps the leases alive
-(`renew_hosts`). A host goes back once it has answered, with the rest that it needs
-(`return_hosts`). `seconds_until_due` says when the next queue is due. - The shift's own thread
-writes what became of URLs (`record_all`): outcomes, pages, counts, and the links that rules
-(`filters_of`), budgets and traps let in, in one transaction. - A shift that ends puts back what it
-has in process, untried (`return_urls`). For a dead one another process does so, and lets its hosts
-go (`free_hosts`). - A run ends when no queue has anything left, or a limit is reached
-(`limit_reached`). - Edited orders, operators and checkpoints change what waits by
-`crawling.frontier.change`, a batch at a time beside running shifts.
+- A run begins with its seeds (`schedule_urls`). Users add others (`add_seeds`).
+- A shift leases due hosts (`lease_hosts`), takes URLs from their queues (`claim_urls`), and renews
+  the leases (`renew_hosts`). It returns a host once the host has answered, with the time until
+  which the host rests (`return_hosts`). `seconds_until_due` says when the next queue is due.
+- The shift's own thread writes outcomes of URLs (`record_all`): states, pages, counts, and the
+  links that rules (`filters_of_run`), budgets and traps admit, in one transaction.
+- A shift that ends returns its URLs in process untried (`return_urls`). Another process does so for
+  a dead shift, and frees its hosts (`free_hosts_of_shift`).
+- A run ends when all its queues are empty, or when a limit is reached (`limit_reached`).
+- Edited orders, operators and checkpoints change waiting URLs by `crawling.frontier.change`, a
+  batch at a time, beside running shifts.
 
 Promises, which hold also after kill -9 at any moment. A run has a URL once. A URL is done once: its
 outcome, page, links and counts are committed together, once the archive has the exchange. One that
@@ -47,14 +48,14 @@ from typing import TYPE_CHECKING
 
 #: the names of this page, by the module that has them
 NAMES = {
-    "admit.crawl_rules": ("filters_of", "rules_key"),
+    "admit.crawl_rules": ("filters_of_run", "rules_key"),
     "admit.schedule": ("schedule_urls",),
     "admit.seeds": ("add_seeds",),
     "due_queues": ("seconds_until_due",),
-    "host_placement": ("place_anew", "serving_numbers"),
+    "host_placement": ("reassign_hosts", "serving_process_numbers"),
     "leases": ("ClaimedUrl", "LeasedHost", "claim_urls", "lease_hosts", "renew_hosts"),
     "record.outcome_writer": ("RecordingState", "return_urls", "record_all"),
-    "released_hosts": ("free_hosts", "return_hosts"),
+    "released_hosts": ("free_hosts_of_shift", "return_hosts"),
     "run_counts": ("RunCounts", "counts_of"),
     "run_limits": ("is_complete", "limit_reached"),
     "run_lock": ("locked_run",),
@@ -65,13 +66,13 @@ NAMES = {
 }
 
 if TYPE_CHECKING:
-    from crawling.frontier.admit.crawl_rules import filters_of as filters_of
+    from crawling.frontier.admit.crawl_rules import filters_of_run as filters_of_run
     from crawling.frontier.admit.crawl_rules import rules_key as rules_key
     from crawling.frontier.admit.schedule import schedule_urls as schedule_urls
     from crawling.frontier.admit.seeds import add_seeds as add_seeds
     from crawling.frontier.due_queues import seconds_until_due as seconds_until_due
-    from crawling.frontier.host_placement import place_anew as place_anew
-    from crawling.frontier.host_placement import serving_numbers as serving_numbers
+    from crawling.frontier.host_placement import reassign_hosts as reassign_hosts
+    from crawling.frontier.host_placement import serving_process_numbers as serving_process_numbers
     from crawling.frontier.leases import ClaimedUrl as ClaimedUrl
     from crawling.frontier.leases import LeasedHost as LeasedHost
     from crawling.frontier.leases import claim_urls as claim_urls
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
     from crawling.frontier.record.outcome_writer import RecordingState as RecordingState
     from crawling.frontier.record.outcome_writer import record_all as record_all
     from crawling.frontier.record.outcome_writer import return_urls as return_urls
-    from crawling.frontier.released_hosts import free_hosts as free_hosts
+    from crawling.frontier.released_hosts import free_hosts_of_shift as free_hosts_of_shift
     from crawling.frontier.released_hosts import return_hosts as return_hosts
     from crawling.frontier.run_counts import RunCounts as RunCounts
     from crawling.frontier.run_counts import counts_of as counts_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
+from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, is_gate_enabled
 from crawling.models import HostQueue, RunProcess, Url, UrlState
 from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import Address, canonical_address
@@ -34,7 +34,7 @@ def seconds_until_due(process: RunProcess) -> float | None:
                 "run": process.run_id,
                 "number": process.number,
                 "any": not process.serving,
-                "gate": gate_is_wanted(),
+                "gate": is_gate_enabled(),
             },
         )
         row = cursor.fetchone()

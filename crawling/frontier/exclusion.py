@@ -85,7 +85,7 @@ def exclude_urls(run_id: int, errors: Mapping[int, str], status: FetchStatus) ->
                 cursor, run_id, [StatusCount(UrlState.EXCLUDED.value, int(status), count)]
             )
             add_counts(cursor, run_id, FetchCounts(excluded=count))
-            _wake(cursor, gone)
+            _make_queues_due(cursor, gone)
     return count
 
 
@@ -101,7 +101,7 @@ class QueuedUrl(NamedTuple):
         return canonical_address(self.url).origin
 
 
-def _wake(cursor: CursorWrapper, gone: Iterable[QueuedUrl]) -> None:
+def _make_queues_due(cursor: CursorWrapper, gone: Iterable[QueuedUrl]) -> None:
     """Try a waiting host at once if its next URL was excluded and the following URL has another
     origin, which may answer.
     """

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from crawling.frontier.rules.hosts import EVEN_FROM, place_each
+from crawling.frontier.rules.hosts import EVEN_FROM, place_hosts
 from crawling.frontier.sql_rows import SentRows
 from crawling.models import HostQueue, Run, RunProcess
 
@@ -25,7 +25,7 @@ UPDATE crawling_hostqueue q SET process_number = new.number FROM {PLACES} WHERE 
 """  # noqa: S608  # constants
 
 
-def serving_numbers(run_id: int) -> list[int]:
+def serving_process_numbers(run_id: int) -> list[int]:
     """The numbers of the processes to which the run's hosts are assigned."""
     return list(
         RunProcess.objects.filter(run=run_id, serving=True)
@@ -34,7 +34,7 @@ def serving_numbers(run_id: int) -> list[int]:
     )
 
 
-def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> int:
+def reassign_hosts(run: Run, numbers: Sequence[int], *, of: int | None = None) -> int:
     """Assign each host of the run, or of one of its processes, to the right process among
     `numbers`. Return the number of hosts that moved.
 
@@ -43,10 +43,10 @@ def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> in
     queues = HostQueue.objects.filter(run=run)
     loads: Counter[int] = Counter()
     if of is not None:
-        loads = loads_of(run.pk, numbers)
+        loads = host_counts(run.pk, numbers)
         queues = queues.filter(process_number=of)
     rows = list(queues.order_by("pk").values_list("pk", "host__name", "process_number"))
-    placed = place_each((name for _, name, _ in rows), numbers, loads)
+    placed = place_hosts((name for _, name, _ in rows), numbers, loads)
     moved = [
         QueuePlace(queue, number)
         for (queue, _, before), number in zip(rows, placed, strict=True)
@@ -57,7 +57,7 @@ def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> in
     return len(moved)
 
 
-def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
+def host_counts(run_id: int, numbers: Sequence[int]) -> Counter[int]:
     """The number of hosts of each process, as far as it matters to the assignment of the next
     hosts.
     """
@@ -69,7 +69,7 @@ def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
     return Counter(some[: EVEN_FROM * len(numbers)])
 
 
-def moved_hosts(host_ids: Collection[int], process: RunProcess) -> set[int]:
+def hosts_of_other_processes(host_ids: Collection[int], process: RunProcess) -> set[int]:
     """The hosts among `host_ids` that another process of the run must serve now."""
     queues = HostQueue.objects.filter(host__in=host_ids, run=process.run_id).exclude(
         process_number=process.number

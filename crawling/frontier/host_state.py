@@ -19,7 +19,7 @@ from crawling.frontier.sql_rows import SentRows
 from crawling.installation.run_log import NewLogLine, write_all
 from crawling.models import Level, RobotsFile, Shift
 from crawling.web.outages import Outage
-from crawling.web.statuses import NO_ANSWERS, FetchStatus, explain, is_answer
+from crawling.web.statuses import NO_ANSWERS, FetchStatus, is_answer, status_sentence
 
 #: RFC 9309, section 2.4: not longer than 24 hours
 KEEP_SECONDS = 24 * 3600.0
@@ -132,7 +132,7 @@ WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
 TOLD_SECONDS = 600.0
 
 
-def old_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
+def expired_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
     """Return status and body, by origin, of files that remain valid only while no newer ones can be
     fetched.
     """
@@ -146,7 +146,7 @@ def old_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
     return {row.origin: (row.status, bytes(row.body)) for row in rows if is_answer(row.status)}
 
 
-def known_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
+def valid_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
     """Return status and body, by origin, of files that are still fresh."""
     fresh = RobotsFile.objects.filter(origin__in=origins).extra(
         where=["expires_at > clock_timestamp()"]
@@ -154,16 +154,16 @@ def known_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
     return {row.origin: (row.status, bytes(row.body)) for row in fresh}
 
 
-def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) -> None:
+def store_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) -> None:
     """Store the answers of a run's shift, as (origin, status, body), and log them."""
-    write_all(run_id, [robots_line(*answer, holds_on=keep_robots(*answer)) for answer in answers])
+    write_all(run_id, [robots_line(*answer, holds_on=store_robots(*answer)) for answer in answers])
 
 
 def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> NewLogLine:
     """The line of a run's log about an answer. holds_on: whether an earlier answer remains valid
     instead.
     """
-    address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
+    address, said = f"{origin}/robots.txt", status_sentence(status).rstrip(".")
     if holds_on:
         return NewLogLine(
             f"robots.txt unavailable ({said}): the one fetched before continues to hold.",
@@ -181,7 +181,7 @@ def robots_line(origin: str, status: int, body: bytes, *, holds_on: bool) -> New
     return NewLogLine(f"No robots.txt ({said}): everything may be fetched.", url=address)
 
 
-def keep_robots(origin: str, status: int, body: bytes) -> bool:
+def store_robots(origin: str, status: int, body: bytes) -> bool:
     """Store an answer. The later of two answers is kept.
 
     If no file could be fetched, an earlier one remains valid. Return whether there is one.
@@ -223,7 +223,7 @@ class KeptSession(NamedTuple):
     state: dict[str, Any]
 
 
-def sessions_of(run_id: int, hosts: Collection[int]) -> dict[int, list[KeptSession]]:
+def stored_sessions(run_id: int, hosts: Collection[int]) -> dict[int, list[KeptSession]]:
     """The sessions of each host, by the host's id, with sessions of other hosts of its domain or
     its address. Sessions sealed with another key count as expired.
     """
@@ -242,7 +242,7 @@ def sessions_of(run_id: int, hosts: Collection[int]) -> dict[int, list[KeptSessi
     return sessions
 
 
-def keep_sessions(shift: Shift, sessions: Mapping[int, dict[str, Any]]) -> None:
+def store_sessions(shift: Shift, sessions: Mapping[int, dict[str, Any]]) -> None:
     """Store the sessions of hosts that the shift has leased."""
     with connection.cursor() as cursor:
         kept = [SealedSession(host, seal(session)) for host, session in sessions.items()]
@@ -264,7 +264,7 @@ class OutageChange(NamedTuple):
     known_origins: Collection[str]
 
 
-def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
+def store_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
     """Store the outages of hosts that are still leased, and log them."""
     if not found:
         return
@@ -272,8 +272,8 @@ def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
         QueueOutage(
             one.queue_id,
             json.dumps(one.outage.as_json()) if one.outage else None,
-            _as_json(one.origins),
-            _retry_at(one.outage),
+            _outages_as_json(one.origins),
+            _retry_time(one.outage),
         )
         for one in found
     ]
@@ -282,7 +282,7 @@ def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
         write_all(run.pk, [line for one in found for line in _outage_lines(one)])
 
 
-def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
+def store_certificate_ends(shift: Shift, ends: Mapping[int, datetime]) -> None:
     """Store the end dates of the certificates of hosts that are still leased, by their queues'
     ids.
     """
@@ -293,7 +293,7 @@ def keep_certificates(shift: Shift, ends: Mapping[int, datetime]) -> None:
         cursor.execute(KEEP_CERTIFICATES, CERTIFICATES.values(rows, shift=shift.pk))
 
 
-def _retry_at(outage: Outage | None) -> datetime | None:
+def _retry_time(outage: Outage | None) -> datetime | None:
     """The time until which the queue rests. None for a rest that a host requests: the host's clock
     has it for all crawls, unless only this crawl's pages are refused.
     """
@@ -302,7 +302,7 @@ def _retry_at(outage: Outage | None) -> datetime | None:
     return None
 
 
-def _as_json(origins: Mapping[str, Outage]) -> str | None:
+def _outages_as_json(origins: Mapping[str, Outage]) -> str | None:
     outages = {origin: outage.as_json() for origin, outage in origins.items()}
     return json.dumps(outages) if outages else None
 
@@ -323,7 +323,7 @@ def _outage_line(found: OutageChange) -> NewLogLine | None:
     if outage is None:
         return None
     if found.is_given_up:
-        return NewLogLine(f"{found.name} is given up. {outage.last_words}", Level.WARNING)
+        return NewLogLine(f"{found.name} is given up. {outage.failure_reason}", Level.WARNING)
     if outage.status == FetchStatus.HOST_BUSY and not outage.is_doubtful:
         is_told = (outage.retry_at - datetime.now(UTC)).total_seconds() > TOLD_SECONDS
     else:

@@ -17,13 +17,13 @@ from crawling.frontier.run_limits import (
     QueueUse,
     claimable_urls,
     close_exhausted_queues,
-    limits_hosts,
+    has_host_limits,
     pages_left,
-    uses_of,
+    queue_uses,
 )
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
-from crawling.frontier.waiting_names import FREE_AT, PASSES_GATE, gate_is_wanted
+from crawling.frontier.waiting_names import FREE_AT, PASSES_GATE, is_gate_enabled
 from crawling.models import Run, Shift, UrlState
 from crawling.web.outages import Outage, read_outage, read_outages
 
@@ -267,7 +267,7 @@ def _due_hosts(
         "soon": soon_seconds,
         "shift": shift.pk,
         "avoid": list(avoid),
-        "gate": gate_is_wanted(),
+        "gate": is_gate_enabled(),
         "exact": False,
     }
 
@@ -279,11 +279,11 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
     A closed shift gets no URLs, since it would never give them back. If nothing is queued, as at
     the end of each small crawl, the run is not locked.
     """
-    wanted = _not_empty(wanted)
+    wanted = _nonempty_queues(wanted)
     if not wanted:
         return {}
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
-        limits = _close_and_limit(run, wanted)
+        limits = _limit_by_budget(run, wanted)
         if not limits or not Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
             return {}
         asked = starmap(ClaimLimit, limits.items())
@@ -299,28 +299,30 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
     return claimed
 
 
-def _not_empty(wanted: Mapping[int, int]) -> dict[int, int]:
+def _nonempty_queues(wanted: Mapping[int, int]) -> dict[int, int]:
     with connection.cursor() as cursor:
         cursor.execute(NOT_EMPTY, [list(wanted)])
         found = {row[0] for row in cursor.fetchall()}
     return {queue: count for queue, count in wanted.items() if queue in found}
 
 
-def _close_and_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
+def _limit_by_budget(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     """Close the queues that a limit has exhausted. Return the number of URLs that each of the
     others may give.
     """
     left, budget = pages_left(run), run.crawl.order.budget
-    if left is None and not limits_hosts(budget):
+    if left is None and not has_host_limits(budget):
         return dict(wanted)
-    uses = uses_of(run, wanted)
+    uses = queue_uses(run, wanted)
     if left is not None:
-        wanted = _shares(left, uses, wanted)
+        wanted = _shares_of_queues(left, uses, wanted)
     close_exhausted_queues(run, [uses[queue] for queue in wanted])
     return claimable_urls(budget, uses, wanted)
 
 
-def _shares(left: int, uses: Mapping[int, QueueUse], wanted: Mapping[int, int]) -> dict[int, int]:
+def _shares_of_queues(
+    left: int, uses: Mapping[int, QueueUse], wanted: Mapping[int, int]
+) -> dict[int, int]:
     """The share of each queue in the pages that the run may still fetch."""
     limits: dict[int, int] = {}
     for queue, count in wanted.items():

@@ -46,7 +46,7 @@ class OwnRobots(NamedTuple):
     old: dict[str, tuple[int, bytes]]
 
 
-def own_robots(run_id: int, revision: int, origins: Collection[str]) -> OwnRobots:
+def robots_of_run(run_id: int, revision: int, origins: Collection[str]) -> OwnRobots:
     """The run's files that were fetched for this revision of the order."""
     found = OwnRobots({}, {})
     with connection.cursor() as cursor:
@@ -56,7 +56,7 @@ def own_robots(run_id: int, revision: int, origins: Collection[str]) -> OwnRobot
     return found
 
 
-def keep_own_robots(
+def store_robots_of_run(
     run_id: int, revision: int, answers: Collection[tuple[str, int, bytes]]
 ) -> None:
     """Store the answers of a run's shift, as (origin, status, body), and log them.

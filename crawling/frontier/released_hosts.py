@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from crawling.frontier.host_state import OutageChange, keep_certificates, keep_outages
+from crawling.frontier.host_state import OutageChange, store_certificate_ends, store_outages
 from crawling.frontier.rules.hosts import RequestsSpent
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows
@@ -87,7 +87,7 @@ def release_hosts(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
         cursor.execute(LET_GO, RETURNED.values(hosts, shift=shift.pk))
 
 
-def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
+def delay_queues(run_id: int, waits: Mapping[int, float]) -> None:
     """Let these queues of a run rest, each for the given number of seconds. Other crawls may still
     fetch from their hosts.
     """
@@ -123,7 +123,7 @@ def count_requests(shift: Shift, hosts: Iterable[AskedHost]) -> None:
         cursor.execute(COUNT_REQUESTS, COUNTED.values(counts, shift=shift.pk))
 
 
-def free_hosts(shift_id: int) -> None:
+def free_hosts_of_shift(shift_id: int) -> None:
     """Take all hosts from a shift that is known to be dead. Each is free after one delay."""
     with connection.cursor() as cursor:
         cursor.execute(FREE_HOSTS, [shift_id])
@@ -149,8 +149,8 @@ def return_hosts(shift: Shift, visits: Sequence[ReturnedVisit]) -> None:
     if asked := [visit.asked for visit in visits if visit.asked]:
         count_requests(shift, asked)
     if rests := {one.queue_id: one.own_rest for one in visits if one.own_rest is not None}:
-        rest_queues(shift.process.run_id, rests)
-    keep_outages(shift, [visit.outage for visit in visits if visit.outage])
+        delay_queues(shift.process.run_id, rests)
+    store_outages(shift, [visit.outage for visit in visits if visit.outage])
     ends = {one.queue_id: one.certificate_ends_at for one in visits if one.certificate_ends_at}
-    keep_certificates(shift, ends)
+    store_certificate_ends(shift, ends)
     release_hosts(shift, [visit.host for visit in visits])

@@ -232,7 +232,7 @@ def count_seeds(run_id: int, discovered: int) -> None:
         add_counts(cursor, run_id, FetchCounts(discovered=discovered))
 
 
-def sum_up(cursor: CursorWrapper, run_id: int) -> None:
+def sum_counts_of_run(cursor: CursorWrapper, run_id: int) -> None:
     """Make the totals of a run from its counts by minute, which came from elsewhere."""
     cursor.execute(SUM_UP, [run_id])
 

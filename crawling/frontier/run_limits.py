@@ -89,35 +89,35 @@ def limit_reached(run: Run) -> str:
 def reached_limit(run: Run, counts: FetchCounts | None = None) -> ReachedLimit | None:
     """The first hard limit that the run has reached. counts: if the caller has read them."""
     crawl = run.crawl
-    return _first_reached(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds, counts)
+    return _first_reached_limit(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds, counts)
 
 
 def soft_limit_reached(run: Run) -> str:
     """The part of a sentence that names the soft limit that the run has reached, or ""."""
-    reached = _first_reached(run, *run.crawl.order.budget.soft)
+    reached = _first_reached_limit(run, *run.crawl.order.budget.soft)
     return f"the soft limit of {reached.words} is reached" if reached else ""
 
 
-def _first_reached(
+def _first_reached_limit(
     run: Run,
     pages: int | None,
     size: int | None,
     seconds: int | None,
     counts: FetchCounts | None = None,
 ) -> ReachedLimit | None:
-    def total(column: str) -> int:
-        return getattr(counts, column) if counts else _total(run, column)
+    def total_of(column: str) -> int:
+        return getattr(counts, column) if counts else _run_total(run, column)
 
     if pages is not None:
-        files = total("files") if run.crawl.requisites else 0
-        fetched = total("fetched") - files
+        files = total_of("files") if run.crawl.requisites else 0
+        fetched = total_of("fetched") - files
         if fetched >= pages:
             return ReachedLimit("max_pages", f"{pages:,} pages", fetched)
         if files >= FILES_A_PAGE * pages:
             each = f"{FILES_A_PAGE} for each of {pages:,} pages"
             words = f"{FILES_A_PAGE * pages:,} files that pages load ({each})"
             return ReachedLimit("max_pages", words, pages)
-    if size is not None and (received := total("bytes")) >= size:
+    if size is not None and (received := total_of("bytes")) >= size:
         return ReachedLimit("max_bytes", filesizeformat(size), received)
     if seconds is not None and run.started_at:
         spent = (timezone.now() - run.started_at).total_seconds()
@@ -126,7 +126,7 @@ def _first_reached(
     return None
 
 
-def _total(run: Run, column: str) -> int:
+def _run_total(run: Run, column: str) -> int:
     return int(RunTotal.objects.filter(run=run).values_list(column, flat=True).first() or 0)
 
 
@@ -196,12 +196,12 @@ class QueueUse(NamedTuple):
     domain_held: int
 
 
-def limits_hosts(budget: BudgetPart) -> bool:
+def has_host_limits(budget: BudgetPart) -> bool:
     """Whether a limit may close a queue before it is empty."""
     return any(budget.host_max) or bool(budget.domain_max_pages)
 
 
-def uses_of(run: Run, queues: Collection[int]) -> dict[int, QueueUse]:
+def queue_uses(run: Run, queues: Collection[int]) -> dict[int, QueueUse]:
     """The use of each of these queues of the run. The result stays true while the caller has the
     run's lock.
     """
@@ -229,7 +229,7 @@ def claimable_urls(
     left: dict[str, int] = {}
     for queue, count in wanted.items():
         use = uses[queue]
-        if _end_of(budget, use):
+        if _exhaustion_of(budget, use):
             continue
         if budget.host_max_pages:
             count = max(0, min(count, budget.host_max_pages - use.pages - use.held))
@@ -249,7 +249,7 @@ def close_exhausted_queues(run: Run, uses: Iterable[QueueUse]) -> None:
     The caller holds the run's lock.
     """
     for use in uses:
-        if end := _end_of(run.crawl.order.budget, use):
+        if end := _exhaustion_of(run.crawl.order.budget, use):
             status, had = end
             waiting = (
                 Url.objects.filter(queue=use.id, state=UrlState.QUEUED)
@@ -260,7 +260,7 @@ def close_exhausted_queues(run: Run, uses: Iterable[QueueUse]) -> None:
             exclude_urls(run.pk, dict.fromkeys(waiting[:MOST_EXCLUDED], sentence), status)
 
 
-def _end_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None:
+def _exhaustion_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None:
     """The status for the URLs of an exhausted queue, and the limit that it has reached. None if the
     queue may give more.
     """
@@ -271,7 +271,7 @@ def _end_of(budget: BudgetPart, use: QueueUse) -> tuple[FetchStatus, str] | None
     return None
 
 
-def softly_spent_hosts(run: Run, names: Collection[str]) -> set[str]:
+def hosts_at_soft_limit(run: Run, names: Collection[str]) -> set[str]:
     """The hosts among `names` that have reached a soft limit of the run."""
     limits = run.crawl.order.budget.host_soft
     if not any(limits) or not names:

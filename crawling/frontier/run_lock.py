@@ -19,12 +19,12 @@ LONGEST_IDLE = "5s"
 M = TypeVar("M", bound=Model)
 
 
-def _read_as_it_is(model: type[Model], *but: str) -> list[Field[object, object]]:
+def _short_columns(model: type[Model], *but: str) -> list[Field[object, object]]:
     """The columns of a row that are read: all except long columns that are rarely needed."""
     return [field for field in model._meta.concrete_fields if field.name not in but]
 
 
-RUN, CRAWL = _read_as_it_is(Run), _read_as_it_is(CrawlJob, "seeds")
+RUN, CRAWL = _short_columns(Run), _short_columns(CrawlJob, "seeds")
 #: Sent as one literal text, because the ORM takes longer to make these statements than a small
 #: batch takes otherwise. The order is read by a separate statement, after the lock is taken, so
 #: that edits made while others had the lock count. A suspended work process (SIGSTOP, a frozen

@@ -54,7 +54,7 @@ class SentRows(Generic[Row]):
         return f"{self._arrays} AS {self._name}({self.names})"
 
     @property
-    def in_order(self) -> str:
+    def numbered_rows(self) -> str:
         """The rows with a further column `place`, by which they can be sorted."""
         return f"{self._arrays} WITH ORDINALITY AS {self._name}({self.names}, place)"
 
@@ -113,20 +113,20 @@ def array_literal(values: Sequence[Any]) -> bytes:
     return b""
 
 
-def send_all_lists_quickly() -> None:
+def use_quick_lists() -> None:
     """Use this dumper in all connections of this process, including open ones."""
-    connection_created.connect(send_lists_quickly)
+    connection_created.connect(use_quick_lists_on)
     for opened in connections.all(initialized_only=True):
         if opened.connection is not None:
-            send_lists_quickly(opened)
+            use_quick_lists_on(opened)
 
 
-def send_lists_quickly(connection: BaseDatabaseWrapper, **_: Any) -> None:
+def use_quick_lists_on(connection: BaseDatabaseWrapper, **_: Any) -> None:
     """Use the dumper in this new connection; a receiver of `connection_created`."""
     connection.connection.adapters.register_dumper(list, QuickListDumper)
 
 
-def copy_in(model: type[models.Model], rows: Sequence[Mapping[str, object]]) -> None:
+def insert_rows(model: type[models.Model], rows: Sequence[Mapping[str, object]]) -> None:
     """Insert the rows, all with the same columns in the same order. Without rows there is no query.
 
     Values are sent unchanged: the model's defaults are not applied, and texts must not contain NUL.

@@ -132,7 +132,7 @@ class ServerAnswer:
 @dataclass(frozen=True, slots=True)
 class PageLinks:
     """The links of a page, including links that are not followed, for
-    `crawling.web.documents.written_links.links_in`.
+    `crawling.web.documents.written_links.resolved_links`.
     """
 
     url: str

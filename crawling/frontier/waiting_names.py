@@ -95,19 +95,19 @@ class DueName(NamedTuple):
     rank: float
 
 
-def gate_is_wanted() -> bool:
+def is_gate_enabled() -> bool:
     """Whether hosts are held back until their names are settled."""
     return bool(settings.DNS_AHEAD == "gate")
 
 
-def held_at_gate(hosts: Collection[int]) -> set[int]:
+def hosts_held_at_gate(hosts: Collection[int]) -> set[int]:
     """Return the ids of the hosts that wait for their names to be resolved."""
     with connection.cursor() as cursor:
-        cursor.execute(HELD, {"hosts": list(hosts), "gate": gate_is_wanted()})
+        cursor.execute(HELD, {"hosts": list(hosts), "gate": is_gate_enabled()})
         return {host for (host,) in cursor.fetchall()}
 
 
-def names_due(until: float, *, place: int = 0, machines: int = 1) -> list[DueName]:
+def due_names(until: float, *, place: int = 0, machines: int = 1) -> list[DueName]:
     """Return the names of hosts that are due before `until` and need a lookup, in the order in
     which they are resolved.
 

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from crawling.base.audit import record_action
 from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
-from crawling.models.access import closed_to_crawls
+from crawling.models.access import forbidden_parent_of
 from crawling.web.proxies import Proxy, read_proxy
 from crawling.web.vetting import AllowedRange, DialPolicy
 
@@ -66,7 +66,7 @@ def allowed_directories() -> list[str]:
     row was written.
     """
     paths = AllowedDirectory.objects.values_list("path", flat=True)
-    return [path for path in paths if not closed_to_crawls(path)]
+    return [path for path in paths if not forbidden_parent_of(path)]
 
 
 def identity() -> Identity:

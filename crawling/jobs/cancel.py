@@ -39,7 +39,7 @@ def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
     its crawl. A job of a kind that belongs to the requesting user can be cancelled only by that
     user and by administrators. Raises PermissionDenied, and WrongState if the job has ended.
     """
-    _require(job, by)
+    _require_permission(job, by)
     jobs = BackgroundJob.objects.filter(pk__in={job.pk, *kind_of(job).asked_with(job)})
     trouble = f"It was cancelled by {by or 'the command line'}."
     with transaction.atomic():
@@ -54,11 +54,11 @@ def cancel_job(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
         clear_cancelled_job(number)
     job.refresh_from_db()
     if not found:
-        raise WrongState(f"{_known_as(job)} is {state_of(job)} already.")
+        raise WrongState(f"{_job_name(job)} is {state_of(job)} already.")
     return job
 
 
-def cancel_of_run(kind: JobKind, run: Run, *, by: User | None) -> BackgroundJob:
+def cancel_job_of_run(kind: JobKind, run: Run, *, by: User | None) -> BackgroundJob:
     """Cancel the job of this kind on a run or its crawl. Return the cancelled job's row.
 
     Raises PermissionDenied, and WrongState if there is nothing to cancel.
@@ -79,7 +79,7 @@ def run_job_again(job: BackgroundJob, *, by: User | None) -> BackgroundJob:
     Raises PermissionDenied, and WrongState for jobs in other states.
     """
     kind = kind_of(job)
-    _require(job, by)
+    _require_permission(job, by)
     if job.state not in ("failed", "cancelled") or not kind.is_run_again:
         raise WrongState(
             f"Job {job.pk} is {job.state}: only a job that failed, or was cancelled, is run again, "
@@ -148,14 +148,14 @@ def clear_cancelled_job(number: int) -> bool:
         return False
 
 
-def _known_as(job: BackgroundJob) -> str:
+def _job_name(job: BackgroundJob) -> str:
     """The name of a job in sentences: the name of its own page, if it has one."""
     kind = kind_of(job)
     own = kind.scope is JobScope.INSTALLATION or kind.is_of_asker
     return f"{kind.label.capitalize()} {kind.about(job).pk}" if own else f"Job {job.pk}"
 
 
-def _require(job: BackgroundJob, by: User | None) -> None:
+def _require_permission(job: BackgroundJob, by: User | None) -> None:
     """Raises PermissionDenied."""
     kind = kind_of(job)
     if job.run is None and kind.is_upkeep:

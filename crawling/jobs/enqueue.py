@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from crawling.archive.files import this_machine
 from crawling.base.errors import WrongState
-from crawling.jobs.job_rows import job_file_prefix, open_jobs, seen_jobs
+from crawling.jobs.job_rows import job_file_prefix, open_jobs, visible_jobs
 from crawling.jobs.kinds import JobKind, JobScope
 from crawling.models import BackgroundJob, Run
 
@@ -52,7 +52,7 @@ def open_job(
     subject: at most one job at a time is open for a subject; "" allows any number, and with None
     the kind determines the subject. Raises WrongState if the run is deleted.
     """
-    subject = _subject(kind, run) if subject is None else subject
+    subject = _usual_subject(kind, run) if subject is None else subject
     row = BackgroundJob(kind=kind.name, run=run, subject=subject, spec=dict(spec or {}), by=by)
     if kind.has_files:
         row.name, row.machine = job_file_prefix(kind.name, run.pk if run else 0), this_machine()
@@ -72,12 +72,12 @@ def open_job(
 
 def jobs_of(kind: JobKind, run: Run) -> QuerySet[BackgroundJob]:
     """The jobs for a run, or for its crawl if the kind has one job a crawl, the latest first."""
-    found = seen_jobs().filter(kind=kind.name)
+    found = visible_jobs().filter(kind=kind.name)
     whose = {"run__crawl": run.crawl_id} if kind.is_of_crawl else {"run": run}
     return found.filter(**whose)
 
 
-def _subject(kind: JobKind, run: Run | None) -> str:
+def _usual_subject(kind: JobKind, run: Run | None) -> str:
     if run is None or kind.scope is JobScope.INSTALLATION:
         return ""
     return f"crawl {run.crawl_id}" if kind.is_of_crawl else f"run {run.pk}"

@@ -16,16 +16,16 @@ from django.db.models.functions import Now
 from crawling.models import BackgroundJob
 
 
-def seen_jobs() -> QuerySet[BackgroundJob]:
+def visible_jobs() -> QuerySet[BackgroundJob]:
     """The jobs that are not forgotten, and whose run, if they have one, is not deleted."""
     return BackgroundJob.objects.filter(is_forgotten=False, run__removal_asked_at=None)
 
 
 def open_jobs() -> QuerySet[BackgroundJob]:
-    return seen_jobs().filter(ended_at=None)
+    return visible_jobs().filter(ended_at=None)
 
 
-def wanted_row(job: BackgroundJob) -> QuerySet[BackgroundJob]:
+def lockable_row(job: BackgroundJob) -> QuerySet[BackgroundJob]:
     """The job's row, as long as this machine is to do the job. The query joins no other table, so
     an update that had to wait for the row's lock checks the columns again.
     """
@@ -43,7 +43,7 @@ def end_job(
     wanted.
     """
     ends = {"ended_at": Now(), "trouble": trouble.replace("\0", ""), "waits": ""}
-    return bool(wanted_row(job).update(result=result, **ends, **columns))
+    return bool(lockable_row(job).update(result=result, **ends, **columns))
 
 
 def job_file_prefix(kind: str, number: int) -> str:

@@ -23,20 +23,20 @@ LEAVING = (OSError, ArchiveTrouble, AllocationError, WrongState)
 CHANGED = "Archive files were rewritten, runs deleted or pages taken down since it was made."
 
 
-def forget_jobs(event: JobEvent, runs: Iterable[int] | None = None) -> None:
+def delete_jobs_after_event(event: JobEvent, runs: Iterable[int] | None = None) -> None:
     """Forget the jobs of those kinds on which the event has the effect FORGET. They are no longer
-    shown, and open jobs are not done. `remove_forgotten` removes their files.
+    shown, and open jobs are not done. `remove_deleted_jobs` removes their files.
 
     runs: ids; None for all runs.
     """
     numbers = None if runs is None else list(runs)
     for kind in _kinds_with_effect(event, JobEffect.FORGET):
-        forget_these_jobs(
+        delete_jobs(
             BackgroundJob.objects.filter(_concerned_jobs(event, kind, numbers), kind=kind.name)
         )
 
 
-def forget_these_jobs(jobs: QuerySet[BackgroundJob]) -> None:
+def delete_jobs(jobs: QuerySet[BackgroundJob]) -> None:
     """Forget these jobs, so that their quotations disappear at once."""
     numbers = list(jobs.filter(is_forgotten=False).values_list("pk", flat=True))
     BackgroundJob.objects.filter(pk__in=numbers).update(is_forgotten=True, result=None)
@@ -83,7 +83,7 @@ def _is_valid_or_removed(kind: JobKind, job: BackgroundJob) -> bool:
     return whether that succeeded.
     """
     try:
-        if (job.name and not _own_files(job.name)) or kind.is_valid(job):
+        if (job.name and not _local_job_files(job.name)) or kind.is_valid(job):
             return True  # the result is on another machine, or may be given out
         clear_job_files(kind, job)
     except LEAVING as error:
@@ -94,16 +94,16 @@ def _is_valid_or_removed(kind: JobKind, job: BackgroundJob) -> bool:
     return True
 
 
-def forget_older(kind: JobKind, job: BackgroundJob) -> None:
+def delete_older_jobs(kind: JobKind, job: BackgroundJob) -> None:
     """Forget the jobs that a newer job of the kind replaces."""
     whose = Q(subject=job.subject) if job.subject else None
     if job.run is not None:
         whose = Q(run__crawl=job.run.crawl_id) if kind.is_of_crawl else Q(run=job.run)
     if whose is not None:
-        forget_these_jobs(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))
+        delete_jobs(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))
 
 
-def remove_forgotten() -> list[str]:
+def remove_deleted_jobs() -> list[str]:
     """Remove the files of forgotten jobs that are on this machine, then their rows. Return the
     names of files that could not be removed. Safe to repeat.
     """
@@ -113,7 +113,7 @@ def remove_forgotten() -> list[str]:
     forgotten.filter(kind__in=bare).delete()
     for job in forgotten:
         try:
-            if job.name and job.machine != this_machine() and not _own_files(job.name):
+            if job.name and job.machine != this_machine() and not _local_job_files(job.name):
                 continue  # the files are on another machine
             clear_job_files(kind_of(job), job)
         except LEAVING as error:  # the row stays, so the removal is tried again
@@ -133,7 +133,7 @@ def clear_job_files(kind: JobKind, job: BackgroundJob) -> None:
         kind.clear(job)
     if not job.name:
         return
-    for file in _own_files(job.name):
+    for file in _local_job_files(job.name):
         storage().delete(file)
     folder = job.name.partition("/")[0]
     others = BackgroundJob.objects.filter(kind=kind.name, name__startswith=f"{folder}/")
@@ -141,7 +141,7 @@ def clear_job_files(kind: JobKind, job: BackgroundJob) -> None:
         storage().delete_folder(folder)  # with files that a killed job left there
 
 
-def _own_files(name: str) -> list[str]:
+def _local_job_files(name: str) -> list[str]:
     """The files of a job that are on this machine, including unfinished files of a killed job."""
     folder, _, own = name.partition("/")
     return [f"{folder}/{file}" for file in storage().begun(folder) if file.startswith(f"{own}.")]

@@ -110,9 +110,9 @@ class RowJob:
         job = queue.fetch_job(self._id(pk))
         if job is not None:
             had_begun = job.get_status() == JobStatus.STARTED
-            if is_awaiting_worker(queue, job) or is_in_hand(job):
+            if is_awaiting_worker(queue, job) or is_being_worked_on(job):
                 return False
-            remove(job)
+            remove_rq_job(job)
         self.enqueue(pk, at_front=at_front or had_begun)
         return True
 
@@ -156,14 +156,14 @@ class RowJob:
             return
         is_taken = queue.get_job_position(job.id) is None
         if job.get_status() != JobStatus.QUEUED or not is_taken:
-            remove(job)
+            remove_rq_job(job)
 
     @contextmanager
     def alone(self, pk: int) -> Iterator[bool]:
         """Yield whether no other process works on the row. No other process begins to work on it
         until the block ends.
         """
-        with alone_at(JOB, pk) as is_alone:
+        with exclusive_lock(JOB, pk) as is_alone:
             yield is_alone
 
     def _queue(self) -> Queue:
@@ -174,7 +174,7 @@ class RowJob:
 
 
 @contextmanager
-def alone_at(name: str, number: int) -> Iterator[bool]:
+def exclusive_lock(name: str, number: int) -> Iterator[bool]:
     """Yield whether no other process is in a block with the same name and number. PostgreSQL
     releases the lock when a process dies.
     """
@@ -200,7 +200,7 @@ def live_workers() -> int:
     return int(Worker.count(queue=queue))
 
 
-def note_browser(
+def note_browser_units(
     worker: Worker, units: BrowserUnits | None, why_none: str, pipeline: Pipeline | None = None
 ) -> None:
     """Say in Redis what the browser of a worker may have, or why it has none, for as long as the
@@ -213,7 +213,7 @@ def note_browser(
     connection.hset(worker.key, mapping=told)
 
 
-def browser_of(worker: BaseWorker) -> tuple[BrowserUnits, str]:
+def browser_of_worker(worker: BaseWorker) -> tuple[BrowserUnits, str]:
     """The units of a worker's browser, and the reason why it has none. Raises RedisError."""
     names = (*OF_BROWSER, WHY_NO_BROWSER)
     pages, mebibytes, why = worker.connection.hmget(worker.key, names)
@@ -253,18 +253,18 @@ def is_background_wanted() -> bool:
     return any(django_rq.get_queue(name).count for name in (BACKGROUND, IDLE))
 
 
-def do_users_wait() -> bool:
+def is_user_waiting() -> bool:
     """Whether a job that a user requested waits for a worker. Raises RedisError."""
     return bool(django_rq.get_queue(BACKGROUND).count)
 
 
-def does_first_wait() -> bool:
+def is_first_job_waiting() -> bool:
     """Whether a job of IDLE that was put first waits for its worker. Raises RedisError."""
     ahead = django_rq.get_queue(IDLE).get_job_ids(0, 1)
     return bool(ahead) and cache.get(FIRST.format(ahead[0])) is not None
 
 
-def go_ahead() -> None:
+def note_first_jobs_go_ahead() -> None:
     """Note that a job of IDLE that was put first is working, so that the other jobs wait. Raises
     RedisError.
     """
@@ -296,7 +296,7 @@ def note_turn_of_others() -> None:
     cache.delete(AHEAD_SINCE)
 
 
-def is_in_hand(job: Job) -> bool:
+def is_being_worked_on(job: Job) -> bool:
     """Whether a live worker works on the job."""
     status, heard_at = job.get_status(), job.last_heartbeat
     return (
@@ -324,7 +324,7 @@ def is_awaiting_worker(queue: Queue, job: Job) -> bool:
     return may_be_taken and seen is not None and timezone.now() - seen < ON_ITS_WAY
 
 
-def remove(job: Job) -> None:
+def remove_rq_job(job: Job) -> None:
     """Delete a job whose worker may be lost. Another process may have deleted it already.
 
     For a minute after the loss RQ's own method raises ValueError: the execution has expired, but

@@ -19,9 +19,9 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from crawling.archive.files import this_machine
 from crawling.base.errors import CrawlError, WrongState
-from crawling.jobs.job_rows import end_job, job_file_prefix, open_jobs, wanted_row
+from crawling.jobs.job_rows import end_job, job_file_prefix, lockable_row, open_jobs
 from crawling.jobs.kinds import JobKind, kind_of
-from crawling.jobs.removal import LEAVING, clear_job_files, forget_older, remove_forgotten
+from crawling.jobs.removal import LEAVING, clear_job_files, delete_older_jobs, remove_deleted_jobs
 from crawling.jobs.rq_jobs import IDLE, note_turn_of_others
 from crawling.jobs.running_job import JobGone, JobWaits, RunningJob
 from crawling.jobs.temporary_grant import NoUnits
@@ -56,16 +56,16 @@ def run_job(job_id: int) -> str:
     kind = kind_of(job)
     with ExitStack() as stack:
         # a fork must come before connections and threads
-        forked = child_process(partial(_work, job_id)) if kind.in_child else nullcontext()
+        forked = child_process(partial(_work_in_child, job_id)) if kind.in_child else nullcontext()
         child = stack.enter_context(forked)
         if not stack.enter_context(kind.job.alone(job_id)):
             return NOT_WANTED
         try:
-            turn = stack.enter_context(_units_held(kind, job))
+            turn = stack.enter_context(_hold_units(kind, job))
         except (NoUnits, AllocationError) as error:
-            wanted_row(job).update(waits=NO_UNITS.format(kind.memory(job) if kind.memory else 0))
+            lockable_row(job).update(waits=NO_UNITS.format(kind.memory(job) if kind.memory else 0))
             return str(error)
-        if trouble := _begin(kind, job_id):
+        if trouble := _begin_job(kind, job_id):
             return trouble
         stack.enter_context(_heartbeat(kind, job_id))
         became = _work_and_wait(kind, job_id, child, turn)
@@ -76,7 +76,7 @@ def run_job(job_id: int) -> str:
         return became
 
 
-def work_here(job: BackgroundJob) -> BackgroundJob:
+def run_in_this_process(job: BackgroundJob) -> BackgroundJob:
     """Do a job's work in this process and without a grant, for a command. Return the row
     afterwards.
 
@@ -87,17 +87,17 @@ def work_here(job: BackgroundJob) -> BackgroundJob:
     with kind.job.alone(job.pk) as is_alone:
         if not is_alone:
             raise WrongState("A background job is at it already.")
-        if trouble := _begin(kind, job.pk):
+        if trouble := _begin_job(kind, job.pk):
             raise WrongState(trouble)
         try:
             with _heartbeat(kind, job.pk):
-                said = _work(job.pk, lambda: True)
+                said = _work_in_child(job.pk, lambda: True)
         except KeyboardInterrupt:
             # read again, since the row may have another name on this machine, or the job may be
             # done already
             row = open_jobs().filter(pk=job.pk).first()
             if row and row.by is None:  # a job that a user requested continues in the background
-                _give_up(kind, row, INTERRUPTED)
+                _fail_job(kind, row, INTERRUPTED)
             raise
     job.refresh_from_db()
     if job.trouble or not job.ended_at:
@@ -106,7 +106,7 @@ def work_here(job: BackgroundJob) -> BackgroundJob:
 
 
 @contextmanager
-def _units_held(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
+def _hold_units(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
     """Hold the units that the kind needs. Raises NoUnits or AllocationError."""
     if kind.memory is None:
         yield None
@@ -117,7 +117,7 @@ def _units_held(kind: JobKind, job: BackgroundJob) -> Iterator[IdleTurn | None]:
         yield turn
 
 
-def _begin(kind: JobKind, job_id: int) -> str:
+def _begin_job(kind: JobKind, job_id: int) -> str:
     """Note that a process works on the job. Return the reason why it is not begun, or "".
 
     If another machine has begun it, this machine begins anew, since it does not have the files.
@@ -127,14 +127,14 @@ def _begin(kind: JobKind, job_id: int) -> str:
         if job is None:
             return NOT_WANTED
         if job.attempts >= kind.attempts:
-            _give_up(kind, job, kind.broken_off)
+            _fail_job(kind, job, kind.broken_off)
             return kind.broken_off
         begins: dict[str, Any] = {"began_at": Coalesce(F("began_at"), Now())}
         if kind.has_files and job.machine != this_machine():
             name = job_file_prefix(kind.name, job.run_id or 0)
             begins = {"name": name, "machine": this_machine(), "began_at": Now()}
             begins |= {"bookmark": None, "progress": {}}
-        wanted_row(job).update(attempts=F("attempts") + 1, heartbeat_at=Now(), waits="", **begins)
+        lockable_row(job).update(attempts=F("attempts") + 1, heartbeat_at=Now(), waits="", **begins)
     return ""
 
 
@@ -142,7 +142,7 @@ def _work_and_wait(
     kind: JobKind, job_id: int, child: ChildProcess | None, turn: IdleTurn | None
 ) -> str:
     if child is None:
-        return _work(job_id, turn.goes_on if turn else lambda: True)
+        return _work_in_child(job_id, turn.goes_on if turn else lambda: True)
     assert turn is not None  # a kind whose work can be interrupted for others holds units
     try:
         became = child.result(turn.goes_on, turn.seconds_left)
@@ -150,10 +150,10 @@ def _work_and_wait(
         for job in open_jobs().filter(pk=job_id):
             _note_pause(job, WORKER_ENDED)
         raise
-    return became if became is not None else _broken_off(kind, job_id)
+    return became if became is not None else _note_interruption(kind, job_id)
 
 
-def _work(job_id: int, goes_on: GoesOn) -> str:
+def _work_in_child(job_id: int, goes_on: GoesOn) -> str:
     """Do the work of a row that was begun. Return its result as a word."""
     job = open_jobs().select_related("run__crawl", "by").filter(pk=job_id).first()
     if job is None:
@@ -164,7 +164,7 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
         result = kind.work(running)
     # any error of a kind is noted in the row, where users read it and may request the job again
     except Exception as error:
-        return _result_of_error(kind, job, error)
+        return _error_result(kind, job, error)
     except KeyboardInterrupt:  # the worker ends, or a user has cancelled the job
         _note_pause(job, WORKER_ENDED)
         raise
@@ -174,15 +174,15 @@ def _work(job_id: int, goes_on: GoesOn) -> str:
     with transaction.atomic():
         is_wanted = running.is_finished or end_job(job, result)
         if is_wanted and kind.keeps_latest_only:
-            forget_older(kind, job)
+            delete_older_jobs(kind, job)
     if not is_wanted:
         return _end_without_work(kind, job)
     if kind.keeps_latest_only:
-        remove_forgotten()
+        remove_deleted_jobs()
     return kind.done
 
 
-def _result_of_error(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
+def _error_result(kind: JobKind, job: BackgroundJob, error: Exception) -> str:
     """The result of a job whose work raised this error. A bug is raised again: RQ keeps its
     traceback, and the next attempt may succeed.
     """
@@ -193,35 +193,35 @@ def _result_of_error(kind: JobKind, job: BackgroundJob, error: Exception) -> str
             _note_pause(job, str(error))
         case CrawlError():
             logger.warning("a job has no result", extra={"job": str(job), "why": str(error)})
-            _give_up(kind, job, str(error))
+            _fail_job(kind, job, str(error))
         case _:
             if job.attempts >= kind.attempts:
-                _give_up(kind, job, FAULT)
+                _fail_job(kind, job, FAULT)
             raise error
     return str(error)
 
 
 def _note_pause(job: BackgroundJob, why: str) -> None:
     """Note the reason why no process works on the job. This does not count as an attempt."""
-    wanted_row(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=why)
+    lockable_row(job).update(attempts=Greatest(F("attempts") - 1, 0), waits=why)
 
 
-def _broken_off(kind: JobKind, job_id: int) -> str:
+def _note_interruption(kind: JobKind, job_id: int) -> str:
     """Note that the child was killed for the sake of others. This does not count as an attempt."""
     job = open_jobs().filter(pk=job_id).first()
     if job is None:
         return NOT_WANTED
-    row = wanted_row(job)
+    row = lockable_row(job)
     row.update(attempts=Greatest(F("attempts") - 1, 0), breaks=F("breaks") + 1)
     if job.breaks + 1 >= kind.breaks:
-        _give_up(kind, job, kind.no_time)
+        _fail_job(kind, job, kind.no_time)
         return kind.no_time
     count = f"; its next step was broken off {job.breaks + 1} of at most {kind.breaks} times"
     row.update(waits=OTHERS_WAIT + count)
     return BROKEN_OFF
 
 
-def _give_up(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
+def _fail_job(kind: JobKind, job: BackgroundJob, trouble: str) -> None:
     """Give up the job unless it has ended. A result that was stored meanwhile is kept."""
     if end_job(job, trouble=trouble):
         _try_to_clear(kind, job)
@@ -254,7 +254,7 @@ def _heartbeat(kind: JobKind, job_id: int) -> Iterator[None]:
         return
     over = threading.Event()
 
-    def beat() -> None:
+    def store_heartbeats() -> None:
         while not over.wait(HEARTBEAT_SECONDS):
             try:
                 BackgroundJob.objects.filter(pk=job_id, ended_at=None).update(heartbeat_at=Now())
@@ -262,7 +262,7 @@ def _heartbeat(kind: JobKind, job_id: int) -> Iterator[None]:
                 connections.close_all()
         connections.close_all()
 
-    thread = threading.Thread(target=beat, daemon=True)
+    thread = threading.Thread(target=store_heartbeats, daemon=True)
     thread.start()
     try:
         yield

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models.functions import Now
 
 from crawling.base.errors import CrawlError
-from crawling.jobs.job_rows import end_job, wanted_row
+from crawling.jobs.job_rows import end_job, lockable_row
 from crawling.machine.child_process import GoesOn
 from crawling.models import BackgroundJob, Run
 
@@ -72,6 +72,6 @@ class RunningJob:
 
     def _store_progress(self, progress: dict[str, Any], **columns: Any) -> None:
         self.progress |= progress
-        noted = wanted_row(self.row).update(progress=self.progress, heartbeat_at=Now(), **columns)
+        noted = lockable_row(self.row).update(progress=self.progress, heartbeat_at=Now(), **columns)
         if not noted:
             raise JobGone

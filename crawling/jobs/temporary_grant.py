@@ -73,7 +73,9 @@ def temporary_grant(
         epoch = _await_grant(process, amounts, wait_seconds)
         if not take_lease(process=process, epoch=epoch, worker=label):
             raise NoUnits
-        renewing = threading.Thread(target=_renew, args=(process, epoch, over, lost), daemon=True)
+        renewing = threading.Thread(
+            target=_renew_lease, args=(process, epoch, over, lost), daemon=True
+        )
         renewing.start()
         yield amounts, lost
     finally:
@@ -83,7 +85,7 @@ def temporary_grant(
         finish_process(process=process)
 
 
-def others_lack(held: Iterable[str]) -> bool:
+def is_held_class_scarce(held: Iterable[str]) -> bool:
     """Whether a request waits for more units of a held class than are free."""
     pool = default_pool()
     keys = pool.classes.values_list("key", flat=True)
@@ -124,7 +126,7 @@ def _await_grant(process: int, amounts: Mapping[str, int], wait_seconds: float) 
     return found.epoch
 
 
-def _renew(process: int, epoch: int, over: threading.Event, lost: threading.Event) -> None:
+def _renew_lease(process: int, epoch: int, over: threading.Event, lost: threading.Event) -> None:
     renewed_at = time.monotonic()
     while not over.wait(settings.BANK_LEASE_SECONDS / 3):
         try:

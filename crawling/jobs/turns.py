@@ -14,16 +14,21 @@ from django.db import DatabaseError, connections
 from redis.exceptions import RedisError
 
 from crawling.jobs.rq_jobs import (
-    do_users_wait,
-    does_first_wait,
-    go_ahead,
     is_background_wanted,
+    is_first_job_waiting,
     is_time_of_first_jobs_over,
     is_turn_of_others,
+    is_user_waiting,
+    note_first_jobs_go_ahead,
     note_turn_of_others,
 )
-from crawling.jobs.temporary_grant import IDLE, others_lack, release_orphaned_grant, temporary_grant
-from crawling.machine.cpu_affinity import let_shifts_go_first, restore_priority
+from crawling.jobs.temporary_grant import (
+    IDLE,
+    is_held_class_scarce,
+    release_orphaned_grant,
+    temporary_grant,
+)
+from crawling.machine.cpu_affinity import lower_priority_below_shifts, restore_priority
 
 #: A job asks again at its next turn. It must not wait until it is the process that others may no
 #: longer bypass.
@@ -93,24 +98,24 @@ class IdleTurn:
 
     def look(self) -> None:
         """Check whether the turn is over. Raises DatabaseError or RedisError."""
-        if do_users_wait() or others_lack(self._units):
+        if is_user_waiting() or is_held_class_scarce(self._units):
             restore_priority()
             self._is_urgent.set()
             self._is_wanted.set()
             return
-        let_shifts_go_first()
+        lower_priority_below_shifts()
         if self._is_over(is_late=time.monotonic() >= self._yields_at):
             self._is_wanted.set()
 
     def _is_over(self, *, is_late: bool) -> bool:
         """Whether the turn is over for another idle job. Raises RedisError."""
         if self._is_first():
-            go_ahead()
-            return is_turn_of_others() or (is_late and does_first_wait())
+            note_first_jobs_go_ahead()
+            return is_turn_of_others() or (is_late and is_first_job_waiting())
         if is_late:
             note_turn_of_others()
             return is_background_wanted()
-        return does_first_wait() and not self._is_their_turn
+        return is_first_job_waiting() and not self._is_their_turn
 
     def look_until(self, over: threading.Event) -> None:
         while not over.wait(LOOK_SECONDS):
@@ -135,7 +140,7 @@ def idle_turn(
     turn, over = IdleTurn(is_first), threading.Event()
     looking = threading.Thread(target=turn.look_until, args=(over,), daemon=True)
     memory = {"memory": mebibytes}
-    let_shifts_go_first()
+    lower_priority_below_shifts()
     looking.start()
     try:
         with temporary_grant(

@@ -36,21 +36,23 @@ class BrowserUnits(NamedTuple):
 def browser_path() -> Path | None:
     """The program of a browser that can render pages; None if this machine has none."""
     found = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    return Path(found) if found else next(_of_playwright(), None)
+    return Path(found) if found else next(_playwright_browsers(), None)
 
 
-def _of_playwright() -> Iterator[Path]:
+def _playwright_browsers() -> Iterator[Path]:
     """The programs of Playwright's browsers that are installed, the newest first."""
     root = Path.home() / ".cache" / "ms-playwright"
     for pattern in OF_PLAYWRIGHT:
-        yield from sorted(filter(_is_program, root.glob(pattern)), key=_version, reverse=True)
+        yield from sorted(
+            filter(_is_program, root.glob(pattern)), key=_version_in_path, reverse=True
+        )
 
 
 def _is_program(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _version(path: Path) -> int:
+def _version_in_path(path: Path) -> int:
     number = VERSION.search(path.parents[1].name)
     return int(number[1]) if number else 0
 

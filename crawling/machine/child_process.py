@@ -82,7 +82,7 @@ def child_process(work: Callable[[GoesOn], str]) -> Iterator[ChildProcess]:
     connections.close_all()  # two processes must not share a connection from before the fork
     ours, theirs = FORK.Pipe()
     with work_folder() as folder, ours:
-        process = FORK.Process(target=_work, args=(work, ours, theirs, folder.path))
+        process = FORK.Process(target=_run_child, args=(work, ours, theirs, folder.path))
         process.start()
         theirs.close()
         child = ChildProcess(process, ours)
@@ -92,7 +92,7 @@ def child_process(work: Callable[[GoesOn], str]) -> Iterator[ChildProcess]:
             child.end()
 
 
-def _work(
+def _run_child(
     work: Callable[[GoesOn], str], parents: Connection, pipe: Connection, folder: Path
 ) -> None:
     # the signal that the kernel sends when the parent dies

@@ -22,7 +22,7 @@ CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else
 
 
 @contextmanager
-def on_one_core() -> Iterator[int | None]:
+def pin_to_one_core() -> Iterator[int | None]:
     """Keep this thread, and threads that it starts, on a core that no other shift of the machine
     has, until the block ends. Yields the core, or None if the threads may use any core, because all
     are taken or there is only one.
@@ -36,11 +36,11 @@ def on_one_core() -> Iterator[int | None]:
         yield None
         return
     core, name = taken
-    _stay_on({core})
+    _set_cores({core})
     try:
         yield core
     finally:
-        _stay_on(CORES)
+        _set_cores(CORES)
         name.close()
 
 
@@ -89,17 +89,17 @@ class SpareCore:
 
 
 @contextmanager
-def on_any_core() -> Iterator[None]:
+def allow_all_cores() -> Iterator[None]:
     """Let this thread use any core, for work during which it releases the interpreter's lock."""
     before = os.sched_getaffinity(0) if CORES else ()
-    _stay_on(CORES)
+    _set_cores(CORES)
     try:
         yield
     finally:
-        _stay_on(before)
+        _set_cores(before)
 
 
-def _stay_on(cores: Collection[int]) -> None:
+def _set_cores(cores: Collection[int]) -> None:
     if cores:
         os.sched_setaffinity(0, cores)
 
@@ -116,7 +116,7 @@ IDLE_NICENESS = 19
 GROUP = Path("/proc/self/autogroup")
 
 
-def let_pages_go_first() -> None:
+def lower_priority_below_pages() -> None:
     """Lower the priority of this work process, and of its worker's session if no other process uses
     it. The session of a worker that was started from a terminal is not its own.
     """
@@ -134,12 +134,12 @@ def lower_session(niceness: int = SESSION_NICENESS) -> None:
             GROUP.write_text(str(niceness))
 
 
-def let_shifts_go_first() -> None:
+def lower_priority_below_shifts() -> None:
     """Lower the priority of this work process below that of shifts, until `restore_priority`. This
     is done only if its worker has a separate session, in which only the work process works
     meanwhile.
     """
-    if _is_alone():
+    if _has_single_thread():
         lower_session(IDLE_NICENESS)
 
 
@@ -147,9 +147,9 @@ def restore_priority() -> None:
     """Give this work process the priority of shifts again, since a user or another process waits
     for it to end.
     """
-    if _is_alone():
+    if _has_single_thread():
         lower_session(0)
 
 
-def _is_alone() -> bool:
+def _has_single_thread() -> bool:
     return os.getsid(0) == os.getppid()

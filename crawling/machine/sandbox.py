@@ -98,8 +98,8 @@ class ProgramSandbox:
             except subprocess.TimeoutExpired:
                 return ProgramEnd(excess=ProgramLimit.TIME)
             finally:
-                end(program)
-            return _program_end(program.returncode, _whole_content(output), _last(errors))
+                end_program(program)
+            return _program_end(program.returncode, _whole_content(output), _last_errors(errors))
 
     def follow(
         self,
@@ -133,8 +133,8 @@ class ProgramSandbox:
             except subprocess.TimeoutExpired:
                 return ProgramEnd(excess=ProgramLimit.TIME)
             finally:
-                end(program)
-            return _program_end(program.returncode, b"", _last(errors))
+                end_program(program)
+            return _program_end(program.returncode, b"", _last_errors(errors))
 
     def start(
         self,
@@ -171,7 +171,7 @@ class ProgramSandbox:
         most = self._limits.folder_bytes
         if self._folder is None or most is None:
             return False
-        return sum(map(_size, self._folder.rglob("*"))) > most
+        return sum(map(_file_size, self._folder.rglob("*"))) > most
 
 
 class TaskSandbox:
@@ -213,7 +213,7 @@ class TaskSandbox:
         timer.start()
         try:
             line = json.dumps({**task, "cpu_seconds": self._cpu_seconds}).encode()
-            return _exchange(self._program, line, document, self._most)
+            return _exchange_task(self._program, line, document, self._most)
         except (BrokenPipeError, EOFError):
             self._end()
             return None
@@ -222,11 +222,11 @@ class TaskSandbox:
 
     def _end(self) -> None:
         if self._program:
-            end(self._program)
+            end_program(self._program)
             self._program = None
 
 
-def end(program: Program) -> None:
+def end_program(program: Program) -> None:
     """Kill a program that is still at work, and close its pipes."""
     program.kill()
     for pipe in (program.stdin, program.stdout):
@@ -236,7 +236,7 @@ def end(program: Program) -> None:
     program.wait()
 
 
-def _exchange(program: Program, task: bytes, document: Iterable[bytes], most: int) -> bytes:
+def _exchange_task(program: Program, task: bytes, document: Iterable[bytes], most: int) -> bytes:
     """Raises BrokenPipeError or EOFError if the program ends, or if its answer would be too
     long.
     """
@@ -271,14 +271,14 @@ def _program_end(status: int, output: bytes, errors: bytes) -> ProgramEnd:
     return ProgramEnd(fault=words or f"It ended with status {status}.")
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except FileNotFoundError:  # the program has removed the file meanwhile
         return 0
 
 
-def _last(errors: IO[bytes]) -> bytes:
+def _last_errors(errors: IO[bytes]) -> bytes:
     size = errors.seek(0, os.SEEK_END)
     errors.seek(max(0, size - MOST_ERRORS))
     return errors.read()

@@ -41,12 +41,12 @@ def run_sandboxed(main: Callable[..., None], *refusals: type[Exception]) -> None
         sys.exit(REFUSED)
     except Exception as error:  # libraries without memory raise errors of any class
         reserve.clear()
-        if _lacked_memory(error):
+        if _is_out_of_memory(error):
             sys.exit(NO_MEMORY)
         raise
 
 
-def _lacked_memory(error: BaseException | None) -> bool:
+def _is_out_of_memory(error: BaseException | None) -> bool:
     """Whether the first cause of the error is a failed allocation. After one, libraries raise
     errors of their own.
     """
@@ -64,15 +64,15 @@ def set_limits(limits: dict[str, Any]) -> None:
     if limits["cores"]:
         with suppress(OSError):  # a core may have been taken away meanwhile
             os.sched_setaffinity(0, limits["cores"])
-    _limit(resource.RLIMIT_DATA, limits["memory_bytes"])
-    _limit(resource.RLIMIT_FSIZE, limits["output_bytes"])
-    _limit(resource.RLIMIT_CORE, 0)
+    _set_limit(resource.RLIMIT_DATA, limits["memory_bytes"])
+    _set_limit(resource.RLIMIT_FSIZE, limits["output_bytes"])
+    _set_limit(resource.RLIMIT_CORE, 0)
     if limits["cpu_seconds"] is not None:
         # the lower limit has a signal of its own
-        _limit(resource.RLIMIT_CPU, limits["cpu_seconds"], limits["cpu_seconds"] + 1)
+        _set_limit(resource.RLIMIT_CPU, limits["cpu_seconds"], limits["cpu_seconds"] + 1)
 
 
-def _limit(kind: int, most: int, hard: int | None = None) -> None:
+def _set_limit(kind: int, most: int, hard: int | None = None) -> None:
     with suppress(OSError, ValueError):  # macOS refuses, or the limit is already lower
         resource.setrlimit(kind, (most, most if hard is None else hard))
 

@@ -41,7 +41,7 @@ def hold_shift_lock(process_id: int, epoch: int, worker: str) -> Iterator[None]:
     as abandoned. If no file can be written, only the lease shows the shift. The worker is the
     parent of this process.
     """
-    path = _folder() / f"{process_id}-{epoch}"
+    path = _lock_folder() / f"{process_id}-{epoch}"
     try:
         file = _locked_file(path, worker)
     except OSError as error:
@@ -64,7 +64,7 @@ def abandoned_shifts(but: str = "") -> Iterator[DeadShift]:
 
     Each file is removed once the caller takes the next shift.
     """
-    for path in sorted(_folder().glob("[0-9]*-*")):
+    for path in sorted(_lock_folder().glob("[0-9]*-*")):
         with suppress(FileNotFoundError, BlockingIOError):
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -72,14 +72,14 @@ def abandoned_shifts(but: str = "") -> Iterator[DeadShift]:
                 if os.fstat(file).st_nlink:  # no other process has deleted it meanwhile
                     process_id, _, epoch = path.name.partition("-")
                     worker, *process = os.read(file, 1000).decode().split("\n")
-                    if worker != but and not _is_anothers(process):
+                    if worker != but and not _is_of_other_process(process):
                         yield DeadShift(int(process_id), int(epoch), worker)
                         path.unlink(missing_ok=True)
             finally:
                 os.close(file)
 
 
-def _is_anothers(process: list[str]) -> bool:
+def _is_of_other_process(process: list[str]) -> bool:
     """Whether a worker other than the caller lives and will close the shift."""
     if not process or int(process[0]) == os.getpid():
         return False
@@ -102,12 +102,12 @@ def _locked_file(path: Path, worker: str) -> int:
     fresh = path.with_name(f"new-{os.getpid()}")
     file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     fcntl.flock(file, fcntl.LOCK_EX)
-    os.write(file, "\n".join([worker, *_process_above()]).encode())
+    os.write(file, "\n".join([worker, *_parent_process()]).encode())
     fresh.rename(path)
     return file
 
 
-def _process_above() -> list[str]:
+def _parent_process() -> list[str]:
     """The number and the start time of the parent process; empty if it has just been killed."""
     pid = os.getppid()
     try:
@@ -116,5 +116,5 @@ def _process_above() -> list[str]:
         return []
 
 
-def _folder() -> Path:
+def _lock_folder() -> Path:
     return Path(settings.STATE_DIR) / "shifts"

@@ -107,14 +107,14 @@ class Vitals:
             used += time.thread_time() - began if before else 0.0
             SLOT.pack_into(self._memory, place, thread, before, used)
 
-    def last_beat(self) -> tuple[float, bool]:
+    def latest_beat(self) -> tuple[float, bool]:
         """Monotonic seconds of the last beat, and whether the process was waiting for PostgreSQL
         then.
         """
         at, is_asking = HEAD.unpack_from(self._memory)
         return at, is_asking
 
-    def hands(self) -> list[UrlInHand]:
+    def urls_in_hand(self) -> list[UrlInHand]:
         """The URLs that the threads have in hand, or had when the process ended."""
         found = (
             UrlInHand(*SLOT.unpack_from(self._memory, SLOTS_AT + number * SLOT.size))
@@ -138,16 +138,16 @@ class KillReason:
     comes_again: bool = False
 
 
-def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None:
+def find_kill_reason(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None:
     """The fault of the process; None if it has none so far.
 
     A document may take half a lease of processor time. If the interpreter hangs, the document that
     uses the processor is found after a third of a lease. The lease was renewed at most another
     third before, so it has not expired yet.
     """
-    beat_at, is_asking = vitals.last_beat()
+    beat_at, is_asking = vitals.latest_beat()
     silence = time.monotonic() - beat_at
-    hand, cost = _costliest(pid, vitals.hands())
+    hand, cost = _costliest_url(pid, vitals.urls_in_hand())
     if hand and cost > lease_seconds / 2:
         return KillReason(f"one page took {cost:.0f} s of processor time", hand.url_id)
     if hand and silence > lease_seconds / 3 and cost > lease_seconds / 12 and not is_asking:
@@ -163,7 +163,7 @@ def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None
     return None
 
 
-def _costliest(pid: int, hands: list[UrlInHand]) -> tuple[UrlInHand | None, float]:
+def _costliest_url(pid: int, hands: list[UrlInHand]) -> tuple[UrlInHand | None, float]:
     """The URL in hand that has used the most processor time, and its seconds."""
     try:
         used = (

@@ -28,7 +28,7 @@ class WorkFolder:
 @contextmanager
 def work_folder() -> Iterator[WorkFolder]:
     """A new folder, which is removed after the block. Raises OSError."""
-    _folder_of_jobs().mkdir(parents=True, exist_ok=True)
+    _jobs_folder().mkdir(parents=True, exist_ok=True)
     folder = _held_folder()
     try:
         yield folder
@@ -39,7 +39,7 @@ def work_folder() -> Iterator[WorkFolder]:
 
 def remove_abandoned_folders() -> None:
     """Remove the folders of jobs that were killed on this machine."""
-    folders = sorted(_folder_of_jobs().iterdir()) if _folder_of_jobs().is_dir() else []
+    folders = sorted(_jobs_folder().iterdir()) if _jobs_folder().is_dir() else []
     for path in folders:
         with suppress(FileNotFoundError, BlockingIOError):
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -53,7 +53,7 @@ def remove_abandoned_folders() -> None:
 def _held_folder() -> WorkFolder:
     """A new folder. It is locked before `remove_abandoned_folders` could remove it as abandoned."""
     while True:
-        path = _folder_of_jobs() / uuid4().hex
+        path = _jobs_folder() / uuid4().hex
         path.mkdir(mode=0o700)
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -62,5 +62,5 @@ def _held_folder() -> WorkFolder:
         os.close(file)
 
 
-def _folder_of_jobs() -> Path:
+def _jobs_folder() -> Path:
     return Path(settings.STATE_DIR) / "jobs-at-work"

@@ -209,7 +209,7 @@ class SharedNetwork(AccessRow):
         return self.network
 
 
-def closed_to_crawls(directory: str) -> str:
+def forbidden_parent_of(directory: str) -> str:
     """The directory of the system or of this installation because of which a directory must not be
     read; "" if there is none.
 
@@ -230,7 +230,7 @@ def check_directory(text: str) -> None:
             "Write a directory's whole path, like /srv/papers, without . or .. in it; / itself "
             "is too much."
         )
-    if place := closed_to_crawls(text):
+    if place := forbidden_parent_of(text):
         raise ValidationError(
             f"{place} is not for crawls, and this directory is in it or has it inside. "
             "Name another directory, or copy there what is to be crawled."

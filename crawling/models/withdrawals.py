@@ -99,17 +99,17 @@ class WithdrawnPage(models.Model):
     @property
     def stored(self) -> Page:
         """The place of its record in the archive, with the digest and size of its payload."""
-        return stored_place((self.content or {})["page"])
+        return page_at_place((self.content or {})["page"])
 
     @property
     def further(self) -> list[Page]:
         """The places of an import's further records for the URL, in the same form as in
         `stored`.
         """
-        return [stored_place(row) for row in (self.content or {}).get("further", ())]
+        return [page_at_place(row) for row in (self.content or {}).get("further", ())]
 
 
-def stored_place(row: dict[str, Any]) -> Page:
+def page_at_place(row: dict[str, Any]) -> Page:
     """The place of the record of a row that is stored as JSON, as a page without a row."""
     return Page(
         archive_file_id=row["archive_file_id"],

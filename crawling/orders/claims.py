@@ -123,7 +123,7 @@ def complete_claim(
     }
 
 
-def with_browsers(
+def claim_with_browsers(
     claim: Mapping[str, int],
     part: RenderingPart,
     capacity: Mapping[str, int],

@@ -20,21 +20,21 @@ class Figure:
     note: str
 
 
-def figures(order: CrawlOrder) -> list[Figure]:
+def order_figures(order: CrawlOrder) -> list[Figure]:
     """The parts of an estimate that follow from the order alone."""
-    return [_requests(order), _duration(order)]
+    return [_request_figure(order), _duration_figure(order)]
 
 
-def _requests(order: CrawlOrder) -> Figure:
+def _request_figure(order: CrawlOrder) -> Figure:
     minute, _ = (
-        _most_requests(span, order.delay_seconds, limit) for span, limit in _request_budgets(order)
+        _request_limit(span, order.delay_seconds, limit) for span, limit in _request_budgets(order)
     )
     if minute is None:
         return Figure("Requests per minute", "–", "no delay: as fast as a host answers")
     return Figure("Requests per minute", f"{minute:,}", "per host, at most")
 
 
-def _duration(order: CrawlOrder) -> Figure:
+def _duration_figure(order: CrawlOrder) -> Figure:
     hosts = seed_hosts(order)
     each = pages_of_a_host(order, hosts)
     if each is None:
@@ -43,20 +43,20 @@ def _duration(order: CrawlOrder) -> Figure:
         return Figure("Minimum duration", "–", "no delay")
     known = f"{hosts:,} host{'s' * (hosts != 1)}"
     note = f"{each:,} pages on {'each of ' if hosts > 1 else ''}{known}"
-    return Figure("Minimum duration", long_time(each * order.delay_seconds), note)
+    return Figure("Minimum duration", time_in_words(each * order.delay_seconds), note)
 
 
-def estimate(order: CrawlOrder) -> list[str]:
+def estimate_sentences(order: CrawlOrder) -> list[str]:
     """The estimate in sentences: how often a host is asked, how many pages each host may give, and
     the least time that this takes.
     """
     hosts = seed_hosts(order)
-    return [_pace_in_words(order), _share(order, hosts)]
+    return [_pace_in_words(order), _pages_per_host_in_words(order, hosts)]
 
 
 def _pace_in_words(order: CrawlOrder) -> str:
     minute, day = (
-        _most_requests(span, order.delay_seconds, limit) for span, limit in _request_budgets(order)
+        _request_limit(span, order.delay_seconds, limit) for span, limit in _request_budgets(order)
     )
     if minute is None or day is None:
         return (
@@ -75,14 +75,14 @@ def _request_budgets(order: CrawlOrder) -> tuple[tuple[int, int | None], tuple[i
     return (MINUTE, a_minute), (DAY, min(filter(None, (a_day, by_minutes)), default=None))
 
 
-def _most_requests(span: int, delay: float, limit: int | None) -> int | None:
+def _request_limit(span: int, delay: float, limit: int | None) -> int | None:
     """The most requests within `span` seconds; None if there is no limit."""
     by_delay = floor(span / delay) if delay else None
     bounds = [bound for bound in (by_delay, limit) if bound is not None]
     return max(1, min(bounds)) if bounds else None
 
 
-def _share(order: CrawlOrder, hosts: int) -> str:
+def _pages_per_host_in_words(order: CrawlOrder, hosts: int) -> str:
     known = f"{hosts:,} host{'s' * (hosts != 1)}"
     leaves = order.off_site_hops > 0 or order.check_external
     grows = order.scope in (Reach.DOMAIN, Reach.ANYWHERE) or leaves
@@ -92,7 +92,7 @@ def _share(order: CrawlOrder, hosts: int) -> str:
             f"It starts with {known}. There is no page limit: the crawl ends when no URL is left."
         )
     takes = (
-        f", which takes at least {long_time(each * order.delay_seconds)}"
+        f", which takes at least {time_in_words(each * order.delay_seconds)}"
         if order.delay_seconds
         else ""
     )
@@ -115,7 +115,7 @@ def pages_of_a_host(order: CrawlOrder, hosts: int) -> int | None:
     return min(filter(None, (order.host_max_pages, share)), default=None)
 
 
-def long_time(seconds: float) -> str:
+def time_in_words(seconds: float) -> str:
     """`2 hours`, `90 minutes`, `14 s`."""
     for size, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
         if seconds >= 2 * size:

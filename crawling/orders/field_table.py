@@ -88,27 +88,29 @@ def as_markdown() -> str:
     return "\n".join(
         [
             HEAD,
-            f"## Seeds, scope and limits\n\n{_table(own)}",
+            f"## Seeds, scope and limits\n\n{_markdown_table(own)}",
             *(
-                f"## {title}\n\n{text}\n\n{_table(fields_of(part))}"
+                f"## {title}\n\n{text}\n\n{_markdown_table(fields_of(part))}"
                 for title, part, text in SECTIONS
             ),
         ]
     )
 
 
-def _table(fields: list[OrderField] | tuple[OrderField, ...]) -> str:
-    return TABLE_HEAD + "".join(_row(one) for one in fields)
+def _markdown_table(fields: list[OrderField] | tuple[OrderField, ...]) -> str:
+    return TABLE_HEAD + "".join(_table_row(one) for one in fields)
 
 
-def _row(one: OrderField) -> str:
+def _table_row(one: OrderField) -> str:
     question = one.question
     places = [f"*{question.label}*"] if question.label else []
     places += [f"`{question.option}`"] if question.option else []
-    return f"| `{one.name}` | {_default(one)} | {', '.join(places)} | {question.meaning} |\n"
+    return (
+        f"| `{one.name}` | {_default_in_words(one)} | {', '.join(places)} | {question.meaning} |\n"
+    )
 
 
-def _default(one: OrderField) -> str:
+def _default_in_words(one: OrderField) -> str:
     if CrawlOrder.model_fields[one.name].is_required():
         return IN_WORDS[one.name]
     if one.default in (None, [], {}):

@@ -24,14 +24,14 @@ ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 TOLD = 20
 
 
-def _no_truth_value(value: object) -> object:
+def _refuse_boolean(value: object) -> object:
     if isinstance(value, bool):
         raise PydanticCustomError("int_type", "a truth value is no number")
     return value
 
 
 #: JSON's true would otherwise count as 1
-NUMBER = BeforeValidator(_no_truth_value)
+NUMBER = BeforeValidator(_refuse_boolean)
 Count = Annotated[int, Field(ge=1, le=1_000_000_000), NUMBER]
 Bytes = Annotated[int, Field(ge=1, le=2**60), NUMBER]
 Text = Annotated[str, Field(min_length=1, max_length=500, pattern=ONE_LINE)]
@@ -119,30 +119,30 @@ class OrderField:
 
 def fields_of(part: type[BaseModel]) -> tuple[OrderField, ...]:
     """The fields of an order, or of a part of it, in order."""
-    return tuple(_field(name, info) for name, info in part.model_fields.items())
+    return tuple(_order_field(name, info) for name, info in part.model_fields.items())
 
 
-def _field(name: str, info: FieldInfo) -> OrderField:
+def _order_field(name: str, info: FieldInfo) -> OrderField:
     question = next(item for item in info.metadata if isinstance(item, Question))
-    kind, is_divided_last = _kind(info.annotation)
+    kind, is_divided_last = _type_of_annotation(info.annotation)
     is_signed = any(getattr(item, "ge", 0) < 0 for item in info.metadata)
     default = None if info.is_required() else info.get_default(call_default_factory=True)
     return OrderField(name, question, kind, is_divided_last, default, is_signed)
 
 
-def _kind(annotation: Any) -> tuple[type, bool]:
+def _type_of_annotation(annotation: Any) -> tuple[type, bool]:
     """The type without limits, and whether a value of it contains no separator: a number or a
     choice, or for a table its values.
     """
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _kind(inner[0])
+        return _type_of_annotation(inner[0])
     if origin in (Union, UnionType):
-        return _kind(next(one for one in inner if one is not type(None)))
+        return _type_of_annotation(next(one for one in inner if one is not type(None)))
     if origin is Literal:
         return str, True
     if origin is dict:
-        return dict, _kind(inner[1])[1]
+        return dict, _type_of_annotation(inner[1])[1]
     kind = origin or annotation
     return (str, False) if issubclass(kind, str) else (kind, kind in (int, float))
 

@@ -75,7 +75,7 @@ class VisitOrderChoices(Sequence[tuple[str, str]]):
         return {"type": "string", "enum": list(VISIT_ORDERS.parts)}
 
 
-def _available(name: str) -> str:
+def _check_visit_order(name: str) -> str:
     if name in VISIT_ORDERS.parts:
         return name
     *others, last = map(repr, VISIT_ORDERS.parts)
@@ -87,7 +87,7 @@ def _available(name: str) -> str:
 ORDERS = VisitOrderChoices()
 
 
-def _words(choices: type[StrEnum]) -> WithJsonSchema:
+def _choices_schema(choices: type[StrEnum]) -> WithJsonSchema:
     """The schema with inlined choices, since a schema within OpenAPI's cannot have definitions of
     its own.
     """
@@ -121,7 +121,7 @@ class CrawlOrder(
     ]
     scope: Annotated[
         Reach,
-        _words(Reach),
+        _choices_schema(Reach),
         Question(
             label="Scope",
             help="The target of a redirect of a start URL counts as a start URL.",
@@ -137,7 +137,7 @@ class CrawlOrder(
     ] = Reach.HOST
     purpose: Annotated[
         Purpose,
-        _words(Purpose),
+        _choices_schema(Purpose),
         Question(
             label="Purpose",
             help="It decides which tab of the crawl is first.",
@@ -156,7 +156,7 @@ class CrawlOrder(
     ] = Purpose.NONE
     order: Annotated[
         str,
-        AfterValidator(_available),
+        AfterValidator(_check_visit_order),
         ORDERS,
         Question(
             label="Order of visits",
@@ -299,7 +299,7 @@ class CrawlOrder(
 
     @field_validator("name")
     @classmethod
-    def _not_a_number(cls, name: str) -> str:
+    def _refuse_number(cls, name: str) -> str:
         if name.isascii() and name.isdigit():
             raise ValueError(
                 "must not be a number: crawls have numbers besides, and `crawl stop 2` must "
@@ -356,7 +356,7 @@ COLUMNS = tuple(one.name for one in FIELDS if one.name not in {*_IN_PARTS, "orde
 MOST_SUGGESTIONS = 10
 
 
-def _suggestion(field: str) -> str:
+def _similar_fields_sentence(field: str) -> str:
     """A sentence with the field names that are most similar to an unknown one."""
     near = get_close_matches(field, CrawlOrder.model_fields)
     return f"; did you mean {' or '.join(near)}?" if near else ""
@@ -374,7 +374,7 @@ def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, 
             field = ".".join(str(part) for part in mistake["loc"])
             sentence = sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
             if mistake["type"] == "extra_forbidden" and len(errors) < MOST_SUGGESTIONS:
-                sentence += _suggestion(field)
+                sentence += _similar_fields_sentence(field)
             errors.setdefault(field, sentence)
         return None, errors
     mistakes = order.mistakes()

@@ -77,7 +77,7 @@ class VisitOrder:
     rank: Callable[[str, int], float]
 
 
-def _adopt(name: str, module: Any, _others: Mapping[str, VisitOrder]) -> VisitOrder:
+def _visit_order_of_module(name: str, module: Any, _others: Mapping[str, VisitOrder]) -> VisitOrder:
     """Take in a module with LABEL and `rank`."""
     if not NAME.fullmatch(name):
         raise BadExtension("its name has 20 small letters, digits and underscores at the most")
@@ -90,7 +90,7 @@ def _adopt(name: str, module: Any, _others: Mapping[str, VisitOrder]) -> VisitOr
 VISIT_ORDERS = ExtensionPoint(
     "crawlsite.visit_orders",
     {order.value: f"crawling.orders.ranking:Order.{order.name}" for order in Order},
-    _adopt,
+    _visit_order_of_module,
 )
 
 
@@ -99,7 +99,7 @@ def is_from_extension(name: str) -> bool:
     return name not in OURS
 
 
-def rank_by(name: str, url: str, depth: int) -> float:
+def rank_by_order(name: str, url: str, depth: int) -> float:
     """The rank by an order of visits alone. If the order is not available, fails, or returns no
     number, the depth is the rank.
     """
@@ -107,13 +107,13 @@ def rank_by(name: str, url: str, depth: int) -> float:
     try:
         rank = float(order.rank(url, depth)) if order else float(depth)
     except Exception as error:  # the code of a package may raise anything
-        _warn(name, f"{type(error).__name__}: {error}"[:200])
+        _log_fault(name, f"{type(error).__name__}: {error}"[:200])
         return float(depth)
     return rank if isfinite(rank) else float(depth)
 
 
 @lru_cache(maxsize=32)
-def _warn(name: str, fault: str) -> None:
+def _log_fault(name: str, fault: str) -> None:
     """Log a fault, once in the life of a process."""
     logger.warning("the visit order %s failed: %s", name, fault)
 
@@ -128,7 +128,7 @@ class LambdaPage:
     #: and no row has to be written
     level: float = 0.0
 
-    def spread(self, pages: int) -> None:
+    def divide_credit(self, pages: int) -> None:
         """Divide all credit among the waiting pages. pages: the number of waiting pages."""
         self.level += self.credit / pages
         self.credit = 0.0
@@ -161,7 +161,7 @@ class Ranking:
     #: OPIC's (`LambdaPage.level`)
     level: float = 0.0
     #: returns the rank, by the name of an order of visits, URL and depth
-    rank_alone: Callable[[str, str, int], float] = rank_by
+    rank_alone: Callable[[str, str, int], float] = rank_by_order
 
     def rank(self, url: str, depth: int, gain: float) -> float:
         """The rank of a URL that was found at a depth and has gained `gain`."""

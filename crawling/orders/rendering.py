@@ -92,7 +92,7 @@ class RenderingCounts(NamedTuple):
 NO_TALLY = RenderingCounts()
 
 
-def rendering_of(
+def decide_rendering(
     address: Address, document: Document, part: RenderingPart, tally: RenderingCounts = NO_TALLY
 ) -> Rendering:
     """Whether an HTML page is to be rendered, and why. document: the plain page. tally: of the
@@ -119,16 +119,16 @@ def rendering_pattern(address: Address) -> Pattern:
     return pattern_of(address) or directory_pattern(address)
 
 
-def has_gained(plain: Document, rendered: Document) -> bool:
+def is_richer(plain: Document, rendered: Document) -> bool:
     """Whether a rendered page has more to read or to follow than the plain one."""
-    if not _urls(rendered.links) <= _urls(plain.links):
+    if not _urls_of_links(rendered.links) <= _urls_of_links(plain.links):
         return True
     before = sum(map(len, plain.text.split()))
     least = before + max(GAINED_TEXT, int(before * GAINED_SHARE))
     return has_text(rendered.text, least)
 
 
-def _urls(links: Iterable[Address]) -> set[str]:
+def _urls_of_links(links: Iterable[Address]) -> set[str]:
     return {link.url for link in links}
 
 

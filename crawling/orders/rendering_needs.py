@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from crawling.orders.claims import BROWSER_MEMORY, BROWSER_PAGES
-from crawling.orders.estimates import Figure, long_time, pages_of_a_host, seed_hosts
+from crawling.orders.estimates import Figure, pages_of_a_host, seed_hosts, time_in_words
 from crawling.orders.order import CrawlOrder
 
 #: the time for which a rendered page has a browser page, if no other page is rendered
@@ -68,9 +68,9 @@ def rendering_needs(
     """
     if not order.may_render or not claim.get(BROWSER_PAGES):
         return None
-    bound = min(_bounds(order, claim, cores), key=lambda one: one.rate)
-    share, source = _share(order, earlier)
-    most = [order.max_pages, _all_of_hosts(order)]
+    bound = min(_rate_bounds(order, claim, cores), key=lambda one: one.rate)
+    share, source = _rendered_share(order, earlier)
+    most = [order.max_pages, _pages_of_all_hosts(order)]
     whole = min(filter(None, most), default=None)
     pages = None if whole is None or share is None else round(whole * share)
     if order.render_pages is not None:
@@ -78,7 +78,7 @@ def rendering_needs(
     return RenderingNeeds(bound, share, source, pages, order.render_memory_mib)
 
 
-def _bounds(order: CrawlOrder, claim: Mapping[str, int], cores: int) -> list[Bound]:
+def _rate_bounds(order: CrawlOrder, claim: Mapping[str, int], cores: int) -> list[Bound]:
     each, hosts, processes = order.render_memory_mib, seed_hosts(order), max(1, order.processes)
     pages, memory, slots = (
         processes * claim.get(key, 0) for key in (BROWSER_PAGES, BROWSER_MEMORY, "fetch_slots")
@@ -101,13 +101,13 @@ def _bounds(order: CrawlOrder, claim: Mapping[str, int], cores: int) -> list[Bou
     ]
 
 
-def _all_of_hosts(order: CrawlOrder) -> int | None:
+def _pages_of_all_hosts(order: CrawlOrder) -> int | None:
     hosts = seed_hosts(order)
     each = pages_of_a_host(order, hosts)
     return None if each is None else each * hosts
 
 
-def _share(order: CrawlOrder, earlier: RenderedEarlier | None) -> tuple[float | None, str]:
+def _rendered_share(order: CrawlOrder, earlier: RenderedEarlier | None) -> tuple[float | None, str]:
     if order.render == "always" and not order.render_rules:
         return 1.0, "every HTML page"
     if earlier is None or not earlier.pages:
@@ -161,6 +161,6 @@ def _pages_in_words(needs: RenderingNeeds) -> str:
     megabytes = needs.pages * ARCHIVED_KILOBYTES / 1000
     disk = f"{megabytes:,.{0 if megabytes >= 10 else 1}f}"
     return (
-        f"{needs.source}; {needs.pages:,} pages take at least {long_time(needs.seconds)}, "
-        f"{long_time(needs.pages * PROCESSOR_SECONDS)} of a core and {disk} MB of the archive"
+        f"{needs.source}; {needs.pages:,} pages take at least {time_in_words(needs.seconds)}, "
+        f"{time_in_words(needs.pages * PROCESSOR_SECONDS)} of a core and {disk} MB of the archive"
     )

@@ -65,7 +65,7 @@ class RunFate:
     goes_at: datetime | None
     sentence: str
 
-    def goes_by(self, now: datetime) -> bool:
+    def is_deleted_by(self, now: datetime) -> bool:
         return self.goes_at is not None and self.goes_at <= now
 
 
@@ -91,14 +91,14 @@ def fates_of_runs(rules: Retention, runs: Sequence[RetainedRun], now: datetime) 
     told, staying, total = [], set[int](), 0
     for place, run in enumerate(runs):
         total += run.bytes
-        fate = _fate_of(rules, run, place, total, staying, now)
+        fate = _fate_of_run(rules, run, place, total, staying, now)
         told.append(fate)
-        if not fate.goes_by(now):
+        if not fate.is_deleted_by(now):
             staying.add(run.number)
     return told
 
 
-def _fate_of(
+def _fate_of_run(
     rules: Retention, run: RetainedRun, place: int, total: int, staying: set[int], now: datetime
 ) -> RunFate:
     if run.ended_at is None:
@@ -106,7 +106,7 @@ def _fate_of(
     if place == 0:
         return RunFate(run.number, None, "Kept (latest).")
     last_day = run.ended_at + timedelta(days=rules.keep_days) if rules.keep_days else None
-    reason = _reason(rules, place, total, last_day, now)
+    reason = _deletion_reason(rules, place, total, last_day, now)
     if reason and (needing := staying & set(run.needed_by)):
         pages = run.needed_by[max(needing)]
         return RunFate(
@@ -122,7 +122,7 @@ def _fate_of(
     return RunFate(run.number, last_day, "Goes later, by its age." if last_day else "Stays.")
 
 
-def _reason(
+def _deletion_reason(
     rules: Retention, place: int, total: int, last_day: datetime | None, now: datetime
 ) -> str:
     if rules.keep_runs and place >= rules.keep_runs:

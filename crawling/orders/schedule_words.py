@@ -52,14 +52,16 @@ class ScheduleWords:
 
     @property
     def in_words(self) -> str:
-        return f"Every {self.repeat}{self._days} at {self.at:%H:%M}"
+        return f"Every {self.repeat}{self._days_in_words} at {self.at:%H:%M}"
 
     @property
-    def _days(self) -> str:
+    def _days_in_words(self) -> str:
         if self.repeat is Repeat.WEEK:
-            return f" on {joined_in_words(_spans(self.weekdays))}"
+            return f" on {joined_in_words(_weekday_spans(self.weekdays))}"
         if self.repeat is Repeat.MONTH:
-            return f" on the {'last day' if self.day == LAST_DAY else ordinal(int(self.day))}"
+            return (
+                f" on the {'last day' if self.day == LAST_DAY else ordinal_number(int(self.day))}"
+            )
         return ""
 
     def later(self, minutes: int) -> ScheduleWords | None:
@@ -89,7 +91,7 @@ def read_words(line: str) -> ScheduleWords | None:
     return None
 
 
-def words_of(line: str) -> str:
+def cron_line_in_words(line: str) -> str:
     """A valid cron line as a sentence without its full stop."""
     words = read_words(line)
     return words.in_words if words else str(CronSim(line, _ANY_TIME).explain())
@@ -103,13 +105,13 @@ def interval_words(minutes: int) -> str:
     return "hour" if hours == 1 else f"{hours:,} hours"
 
 
-def ordinal(number: int) -> str:
+def ordinal_number(number: int) -> str:
     """`1st`, `22nd`, `13th`."""
     is_teen = number % 100 in (11, 12, 13)
     return f"{number}{'th' if is_teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def _spans(weekdays: Sequence[int]) -> list[str]:
+def _weekday_spans(weekdays: Sequence[int]) -> list[str]:
     """The days by name. Three or more consecutive days are written as a span."""
     names: list[str] = []
     for _, group in groupby(enumerate(weekdays), key=lambda pair: pair[1] - pair[0]):

@@ -20,7 +20,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from crawling.orders.fields import NUMBER
-from crawling.orders.schedule_words import interval_words, read_words, words_of
+from crawling.orders.schedule_words import cron_line_in_words, interval_words, read_words
 from crawling.orders.sentences import sentence_for
 
 #: a start is late after this time, and the schedule's policy decides about it; shorter delays are
@@ -97,7 +97,7 @@ class ScheduleTiming(BaseModel):
         return " ".join(line.split())
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> ScheduleTiming:
+    def _check_cron_or_interval(self) -> ScheduleTiming:
         if bool(self.cron) == (self.every_minutes is not None):
             raise ValueError("give either a cron line or an interval in minutes")
         if self.fastest_minutes is not None and not (
@@ -116,7 +116,7 @@ class ScheduleTiming(BaseModel):
     def repeats(self) -> str:
         """The same as `in_words`, without the zone."""
         if self.every_minutes is None:
-            return words_of(self.cron)
+            return cron_line_in_words(self.cron)
         usual = f"Every {interval_words(self.every_minutes)}"
         if self.fastest_minutes is None:
             return usual
@@ -133,10 +133,10 @@ class ScheduleTiming(BaseModel):
             return dropwhile(
                 lambda time: time <= now, iter(CronSim(self.cron, now.astimezone(zone)))
             )
-        return _step_words(
+        return _interval_times(
             anchor
             + (_intervals_passed(anchor, now, self.every_minutes) + 1)
-            * _interval(self.every_minutes),
+            * _interval_of_minutes(self.every_minutes),
             self.every_minutes,
             zone,
         )
@@ -151,7 +151,7 @@ class ScheduleTiming(BaseModel):
                 due_at,
                 anchor
                 + _intervals_passed(anchor, now, self.every_minutes)
-                * _interval(self.every_minutes),
+                * _interval_of_minutes(self.every_minutes),
             )
         last = next(
             CronSim(
@@ -190,7 +190,7 @@ def next_pace_minutes(timing: ScheduleTiming, pace: int, *, compared: int, chang
     return min(slowest, max(timing.fastest_minutes or slowest, pace))
 
 
-def settle(
+def next_start(
     timing: ScheduleTiming,
     *,
     due_at: datetime,
@@ -207,7 +207,7 @@ def settle(
     if timing.fastest_minutes is not None:
         is_late = now - due_at > LATE_AFTER
         starts = not is_late or timing.catch_up == CatchUp.ONCE
-        following = _interval(pace or timing.every_minutes or timing.fastest_minutes)
+        following = _interval_of_minutes(pace or timing.every_minutes or timing.fastest_minutes)
         return DueStart(due_at, starts, now + following)
     last = timing.latest(due_at, now, anchor)
     is_late = now - last > LATE_AFTER
@@ -216,7 +216,7 @@ def settle(
     )
 
 
-def spread(
+def spread_starts(
     timing: ScheduleTiming, count: int, minutes: int
 ) -> list[tuple[ScheduleTiming, timedelta]]:
     """The schedules of several crawls whose starts are spread over some minutes, each with the
@@ -226,7 +226,7 @@ def spread(
     """
     steps = [minutes * place // count for place in range(count)]
     if timing.every_minutes is not None:
-        return [(timing, _interval(step)) for step in steps]
+        return [(timing, _interval_of_minutes(step)) for step in steps]
     words = read_words(timing.cron)
     if words is None and minutes:
         raise ValueError("only days, weeks, months and intervals can be spread over time")
@@ -277,15 +277,15 @@ def zone_named(name: str) -> ZoneInfo | None:
         return None
 
 
-def _interval(minutes: int) -> timedelta:
+def _interval_of_minutes(minutes: int) -> timedelta:
     return timedelta(minutes=minutes)
 
 
 def _intervals_passed(anchor: datetime, now: datetime, minutes: int) -> int:
-    return max(0, (now - anchor) // _interval(minutes))
+    return max(0, (now - anchor) // _interval_of_minutes(minutes))
 
 
-def _step_words(first: datetime, minutes: int, zone: ZoneInfo) -> Iterator[datetime]:
+def _interval_times(first: datetime, minutes: int, zone: ZoneInfo) -> Iterator[datetime]:
     while True:
         yield first.astimezone(zone)
-        first += _interval(minutes)
+        first += _interval_of_minutes(minutes)

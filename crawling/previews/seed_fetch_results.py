@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crawling.runs.seed_checks import may_be_allowed
+from crawling.runs.seed_checks import is_allowable
 from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.statuses import is_redirect, is_success
@@ -55,7 +55,7 @@ class SeedTestFetch:
     @property
     def is_closed(self) -> bool:
         """Whether an administrator could allow the address, from which no crawl may fetch yet."""
-        return bool(self.address and not self.robots) and may_be_allowed(self.address, self.port)
+        return bool(self.address and not self.robots) and is_allowable(self.address, self.port)
 
     @property
     def succeeded(self) -> bool:

@@ -23,7 +23,7 @@ from crawling.fetching.pipeline.client import Client, Egress, RequestPolicy
 from crawling.fetching.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
 from crawling.fetching.pipeline.preconditions import address_to_dial, refusal_by_robots
 from crawling.frontier.address_clock import BorrowedHost, borrow_hosts, return_host
-from crawling.frontier.host_state import known_robots
+from crawling.frontier.host_state import valid_robots
 from crawling.installation.identity import dial_policy, identity, proxy_of
 from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, InquiryKind
@@ -47,11 +47,11 @@ from crawling.web.documents.base import DocumentSource
 from crawling.web.documents.registry import read_document, reader_of
 from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.robots import as_read, fetch_robots
+from crawling.web.fetch.robots import fetch_robots, status_and_text
 from crawling.web.politeness import delay_seconds_after
 from crawling.web.robots import MAX_ROBOTS_BYTES, forbidding_line
 from crawling.web.secret_headers import Recipients
-from crawling.web.statuses import FetchStatus, explain, is_success
+from crawling.web.statuses import FetchStatus, is_success, status_sentence
 from dnscache.protocol.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many
 
@@ -141,7 +141,7 @@ def fetch_seeds(
         list(by_host), soon_seconds=SOON_SECONDS, seconds=LONGEST_SECONDS + SOON_SECONDS
     )
     rate = Bandwidth(units.get("bandwidth", KIB_PER_SECOND) * 1024)
-    known = known_robots({address.origin for address in addresses})
+    known = valid_robots({address.origin for address in addresses})
     rounds = _TestFetchRound(order, resolutions, known, rate, lost, asking, with_answer)
     with ThreadPoolExecutor(max_workers=at_a_time) as threads:
         done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
@@ -262,7 +262,7 @@ class _TestFetchRound:
             lambda hop, number: self._answer_of_hop(hop, number, address, dial, clock),
         )
         assert found is not None, "each hop has an answer"
-        self._robots[address.origin] = as_read(found)
+        self._robots[address.origin] = status_and_text(found)
         clock.rest()
         return True
 
@@ -305,7 +305,9 @@ class _TestFetchRound:
             return_host(host, self._order.delay_seconds)
 
     def _robots_txt(self, hop: Address, dial: str) -> Fetched:
-        return self._context.client.get(hop, dial, MAX_ROBOTS_BYTES).in_memory(MAX_ROBOTS_BYTES)
+        return self._context.client.get(hop, dial, MAX_ROBOTS_BYTES).with_document_in_memory(
+            MAX_ROBOTS_BYTES
+        )
 
     def _result_facts(
         self, fetch: SeedTestFetch, address: Address, fetched: Fetched
@@ -313,7 +315,7 @@ class _TestFetchRound:
         fetch = replace(
             fetch,
             status=fetched.http_status or fetched.status,
-            sentence=fetched.error or explain(fetched.status),
+            sentence=fetched.error or status_sentence(fetched.status),
             content_type=fetched.content_type,
             charset=fetched.charset or "",
             bytes=len(fetched.body),

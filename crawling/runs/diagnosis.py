@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crawling.web.statuses import OUTAGES, THROTTLES, explain, may_pass
+from crawling.web.statuses import OUTAGES, THROTTLES, may_pass, status_sentence
 
 #: the seconds after which a shift is stuck if it has written nothing although a host is free
 QUIET_SECONDS = 300.0
@@ -106,26 +106,28 @@ class Stall:
 def diagnose(facts: RunFacts) -> Stall:
     """The diagnosis of a run: the first rule that fits decides."""
     if facts.state in ("pausing", "stopping"):
-        return _ending(facts)
+        return _stall_of_ending(facts)
     if facts.paused:
         return Stall(StallCause.PAUSED, facts.paused, "Resume it to continue.")
     if facts.quiet_seconds is not None:
-        return _at_work(facts, facts.quiet_seconds)
+        return _stall_at_work(facts, facts.quiet_seconds)
     if facts.wait:
         return Stall(StallCause.GRANT, facts.wait, facts.wait_ends)
     if facts.granted_seconds is not None:
-        return _granted(facts, facts.granted_seconds)
+        return _stall_of_granted(facts, facts.granted_seconds)
     if not facts.queued:
-        return _empty(facts)
-    return _at_host(facts, facts.next_host) if facts.next_host else _starting(facts, 0.0)
+        return _stall_of_empty_queue(facts)
+    return (
+        _stall_at_host(facts, facts.next_host) if facts.next_host else _stall_of_start(facts, 0.0)
+    )
 
 
-def _ending(facts: RunFacts) -> Stall:
+def _stall_of_ending(facts: RunFacts) -> Stall:
     if facts.quiet_seconds is not None and facts.quiet_seconds > QUIET_SECONDS:
         return Stall(
             StallCause.STUCK,
             f"It is {facts.state}, but its work session has written nothing for "
-            f"{_time(facts.quiet_seconds)}.",
+            f"{_seconds_in_words(facts.quiet_seconds)}.",
             KILL,
         )
     cause = StallCause.PAUSING if facts.state == "pausing" else StallCause.STOPPING
@@ -144,7 +146,7 @@ START_SCHEDULER = (
 )
 
 
-def _at_work(facts: RunFacts, quiet: float) -> Stall:
+def _stall_at_work(facts: RunFacts, quiet: float) -> Stall:
     if facts.lease_seconds is not None and facts.lease_seconds < 0:
         if not facts.is_scheduler_there:
             return Stall(
@@ -154,25 +156,25 @@ def _at_work(facts: RunFacts, quiet: float) -> Stall:
             )
         return Stall(
             StallCause.WORKER_LOST,
-            f"Its worker has been silent for {_time(-facts.lease_seconds)}; its work is about "
-            "to be handed on.",
+            f"Its worker has been silent for {_seconds_in_words(-facts.lease_seconds)}; its work "
+            "is about to be handed on.",
         )
     if facts.late_sessions:
-        return _late(facts)
+        return _stall_of_late(facts)
     if quiet <= QUIET_SECONDS:
         return Stall(StallCause.FETCHING, "Fetching.")
     if facts.next_host and facts.next_host.is_held:
-        return _held(facts.next_host)
+        return _stall_of_held_host(facts.next_host)
     if facts.next_host and facts.next_host.seconds > NO_REST_SECONDS:
-        return _resting(facts.next_host)
+        return _stall_of_resting_host(facts.next_host)
     return Stall(
         StallCause.STUCK,
-        f"Its work session is alive but has written nothing for {_time(quiet)}.",
+        f"Its work session is alive but has written nothing for {_seconds_in_words(quiet)}.",
         KILL,
     )
 
 
-def _late(facts: RunFacts) -> Stall:
+def _stall_of_late(facts: RunFacts) -> Stall:
     """A worker of another machine may have been killed, or cut off: only the end of its lease tells
     that it fetches no more.
     """
@@ -182,34 +184,37 @@ def _late(facts: RunFacts) -> Stall:
         StallCause.WORKER_LOST,
         f"{'A work session has not renewed its lease' if some == 1 else sessions}. If "
         f"{'its worker is' if some == 1 else 'their workers are'} lost, the hosts and resources "
-        f"go to others in {_time(facts.late_seconds)} at the latest.",
+        f"go to others in {_seconds_in_words(facts.late_seconds)} at the latest.",
         seconds=facts.late_seconds,
     )
 
 
-def _granted(facts: RunFacts, seconds: float) -> Stall:
+def _stall_of_granted(facts: RunFacts, seconds: float) -> Stall:
     if facts.workers == 0:
         return Stall(
             StallCause.NO_WORKER,
-            f"Granted {_time(seconds)} ago, but there is no worker to start its work session.",
+            f"Granted {_seconds_in_words(seconds)} ago, but there is no worker to start its work "
+            "session.",
             START_WORKER,
         )
     if seconds > OVERDUE_SECONDS and not facts.is_scheduler_there:
         return Stall(
             StallCause.NO_SCHEDULER,
-            f"Granted {_time(seconds)} ago, but there is no scheduler to tell a worker of it.",
+            f"Granted {_seconds_in_words(seconds)} ago, but there is no scheduler to tell a "
+            "worker of it.",
             START_SCHEDULER,
         )
     if seconds > OVERDUE_SECONDS:
         return Stall(
             StallCause.STUCK,
-            f"Granted {_time(seconds)} ago, and no worker has started its work session.",
+            f"Granted {_seconds_in_words(seconds)} ago, and no worker has started its work "
+            "session.",
             "Check whether the workers are busy or hang.",
         )
     return Stall(StallCause.STARTING, STARTING_SOON)
 
 
-def _empty(facts: RunFacts) -> Stall:
+def _stall_of_empty_queue(facts: RunFacts) -> Stall:
     if facts.quarantined:
         some = f"{facts.quarantined:,} URL{'s' if facts.quarantined != 1 else ''}"
         return Stall(
@@ -220,7 +225,7 @@ def _empty(facts: RunFacts) -> Stall:
     return Stall(StallCause.EMPTY, "Nothing is queued; it is about to finish.")
 
 
-def _at_host(facts: RunFacts, host: NextHost) -> Stall:
+def _stall_at_host(facts: RunFacts, host: NextHost) -> Stall:
     if host.taken_by:
         return Stall(
             StallCause.HOST_TAKEN,
@@ -228,14 +233,18 @@ def _at_host(facts: RunFacts, host: NextHost) -> Stall:
             "crawl at a time, and they take turns.",
         )
     if host.is_held:
-        return _held(host)
+        return _stall_of_held_host(host)
     if host.seconds > NO_REST_SECONDS:
-        return _resting(host)
-    return _starting(facts, -host.seconds)
+        return _stall_of_resting_host(host)
+    return _stall_of_start(facts, -host.seconds)
 
 
-def _held(host: NextHost) -> Stall:
-    again = f" Next look-up in {_time(host.seconds)}." if host.seconds > NO_REST_SECONDS else ""
+def _stall_of_held_host(host: NextHost) -> Stall:
+    again = (
+        f" Next look-up in {_seconds_in_words(host.seconds)}."
+        if host.seconds > NO_REST_SECONDS
+        else ""
+    )
     return Stall(
         StallCause.NAME,
         f"{host.name} waits for DNS: no name server has answered yet.{again}",
@@ -244,7 +253,7 @@ def _held(host: NextHost) -> Stall:
     )
 
 
-def _resting(host: NextHost) -> Stall:
+def _stall_of_resting_host(host: NextHost) -> Stall:
     if host.outage:
         remedy = (
             "Check whether the host can be reached. After they have failed, Retry fetches its URLs "
@@ -260,24 +269,26 @@ def _resting(host: NextHost) -> Stall:
         return Stall(
             StallCause.THROTTLED,
             f"{host.name} answered {host.status}: too many requests. Next attempt in "
-            f"{_time(host.seconds)}.",
+            f"{_seconds_in_words(host.seconds)}.",
             "A longer delay between fetches avoids this.",
             host.seconds,
         )
     if host.status is not None and (may_pass(host.status) or host.status in OUTAGES):
         return Stall(
             StallCause.RETRYING,
-            f"{host.name}: {explain(host.status)} Next attempt in {_time(host.seconds)}.",
+            f"{host.name}: {status_sentence(host.status)} Next attempt in "
+            f"{_seconds_in_words(host.seconds)}.",
             seconds=host.seconds,
         )
     return Stall(
         StallCause.RESTING,
-        f"{host.name} may be fetched from in {_time(host.seconds)}. {host.rest_reason}".rstrip(),
+        f"{host.name} may be fetched from in {_seconds_in_words(host.seconds)}. "
+        f"{host.rest_reason}".rstrip(),
         seconds=host.seconds,
     )
 
 
-def _starting(facts: RunFacts, due_seconds: float) -> Stall:
+def _stall_of_start(facts: RunFacts, due_seconds: float) -> Stall:
     if not facts.is_scheduler_there:
         return Stall(
             StallCause.NO_SCHEDULER,
@@ -289,14 +300,15 @@ def _starting(facts: RunFacts, due_seconds: float) -> Stall:
     if due_seconds > OVERDUE_SECONDS:
         return Stall(
             StallCause.STUCK,
-            f"Work has been due for {_time(due_seconds)}, and no resources were requested "
+            f"Work has been due for {_seconds_in_words(due_seconds)}, and no resources were "
+            "requested "
             "for a work session.",
             "Look at the scheduler's log.",
         )
     return Stall(StallCause.STARTING, STARTING_SOON)
 
 
-def _time(seconds: float) -> str:
+def _seconds_in_words(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

@@ -30,14 +30,14 @@ def failure_sentence(run: Run) -> str:
         return ""
     causes = causes_without_samples(run)
     if causes:
-        return f"No page could be fetched: {_commonest(causes)}"
+        return f"No page could be fetched: {_most_common_cause(causes)}"
     held = total.quarantined
     urls = f"{total.discovered:,} URL{'s' * (total.discovered != 1)}"
     why = f"{held:,} of {urls} are held back as traps" if held else f"none of {urls} was tried"
     return f"No page could be fetched: {why}."
 
 
-def _commonest(causes: list[FailureCause]) -> str:
+def _most_common_cause(causes: list[FailureCause]) -> str:
     """The most common cause, as a part of a sentence. If there are several causes, the share of
     this one is included.
     """

@@ -19,7 +19,7 @@ def installed_extensions() -> list[Extension]:
     return [extension for point in POINTS for extension in point.extensions]
 
 
-def missing_parts(visit_order: str, seeds: Iterable[str]) -> str:
+def missing_extensions_sentence(visit_order: str, seeds: Iterable[str]) -> str:
     """The reason why a crawl with this order cannot run in this process, with the remedy; empty if
     it can run.
 
@@ -27,22 +27,25 @@ def missing_parts(visit_order: str, seeds: Iterable[str]) -> str:
     """
     if visit_order not in VISIT_ORDERS.parts:
         fault = VISIT_ORDERS.fault_of(visit_order)
-        return f"The order of visits {visit_order}: {fault or _not_installed(VISIT_ORDERS.group)}."
+        return (
+            f"The order of visits {visit_order}: "
+            f"{fault or _not_installed_sentence(VISIT_ORDERS.group)}."
+        )
     for scheme in sorted({seed.partition(":")[0] for seed in seeds}):
         if default_port(scheme) is None:
             fault = PROTOCOLS.fault_of(scheme)
-            return f"The scheme {scheme}: {fault or _not_installed(PROTOCOLS.group)}."
+            return f"The scheme {scheme}: {fault or _not_installed_sentence(PROTOCOLS.group)}."
     return ""
 
 
-def _not_installed(group: str) -> str:
+def _not_installed_sentence(group: str) -> str:
     return (
         f"no installed package adds it (entry points of {group}); install the package on every "
         "machine, and start the processes again"
     )
 
 
-def warnings() -> list[CheckMessage]:
+def extension_warnings() -> list[CheckMessage]:
     """Faulty packages, for Django's checks."""
     return [
         Warning(extension.sentence, id="crawling.W001", obj=extension.group)

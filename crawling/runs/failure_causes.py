@@ -13,7 +13,7 @@ from django.db import connection
 
 from crawling.frontier.sql_rows import SentRows
 from crawling.models import Run, RunStatusCount, UrlState
-from crawling.web.statuses import FetchStatus, explain
+from crawling.web.statuses import FetchStatus, status_sentence
 
 SAMPLES = 3
 #: the states whose URLs have a cause
@@ -56,7 +56,7 @@ class FailureCause:
 
     @property
     def sentence(self) -> str:
-        return explain(self.status)
+        return status_sentence(self.status)
 
     @property
     def may_retry(self) -> bool:

@@ -110,7 +110,7 @@ def _register_process(pool: Pool, process: RunProcess) -> Process:
     # creates only one.
     return register_process(
         pool=pool.pk,
-        label=_label(process),
+        label=_process_label(process),
         run_ref=reference,
         maximum=process.run.crawl.claim,
         priority=process.run.crawl.priority,
@@ -119,7 +119,7 @@ def _register_process(pool: Pool, process: RunProcess) -> Process:
     )
 
 
-def _label(process: RunProcess) -> str:
+def _process_label(process: RunProcess) -> str:
     run = process.run
     name = run.crawl.name if run.number == 1 else f"{run.crawl.name} (run {run.number})"
     is_only = process.number == 0 and run.crawl.process_limit in (None, 1)

@@ -67,7 +67,7 @@ def start_while_idle(processes: Iterable[RunProcess]) -> list[int]:
     return asked
 
 
-def is_idlers_turn(process: RunProcess) -> bool:
+def is_start_allowed_now(process: RunProcess) -> bool:
     """Whether another process that uses only the pool's idle capacity has a URL due and no
     shift.
     """

@@ -22,7 +22,7 @@ MOST_PAGES, MOST_BYTES = 8, 256 * 1024
 SIGN, VIEWS = "crawling.live_view.sign:{}", "crawling.live_view.pages:{}"
 
 
-def look_at(run_id: int, shifts: Iterable[int]) -> list[PageView]:
+def request_views(run_id: int, shifts: Iterable[int]) -> list[PageView]:
     """Ask the work sessions of a run for pictures, and return the latest ones. shifts: their ids.
 
     Raises RedisError.
@@ -37,22 +37,22 @@ def look_at(run_id: int, shifts: Iterable[int]) -> list[PageView]:
     ]
 
 
-def is_looked_at(run_id: int) -> bool:
+def is_watched(run_id: int) -> bool:
     """Whether a user has looked at the run's browsers within the last seconds."""
     with suppress(RedisError):  # without Redis there are no pictures
         return cache.get(SIGN.format(run_id)) is not None
     return False
 
 
-def show(shift_id: int, views: Sequence[PageView]) -> None:
+def store_views(shift_id: int, views: Sequence[PageView]) -> None:
     """Show the open pages of a work session for some seconds. Large pictures are left out."""
     rows = [
-        (view.url, view.seconds, view.memory_bytes, _as_text(view.picture))
+        (view.url, view.seconds, view.memory_bytes, _picture_as_text(view.picture))
         for view in views[:MOST_PAGES]
     ]
     with suppress(RedisError):
         cache.set(VIEWS.format(shift_id), rows, SHOWN_SECONDS)
 
 
-def _as_text(picture: bytes) -> str:
+def _picture_as_text(picture: bytes) -> str:
     return b64encode(picture).decode() if len(picture) <= MOST_BYTES else ""

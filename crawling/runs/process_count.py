@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from allocation.services import finish_process
-from crawling.frontier import locked_run, place_anew, serving_numbers
+from crawling.frontier import locked_run, reassign_hosts, serving_process_numbers
 from crawling.installation.run_log import write
 from crawling.models import HostQueue, Run, RunProcess, Shift
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES
@@ -58,7 +58,7 @@ class ExtraProcesses:
         later.exclude(is_extra=limit is None).update(is_extra=limit is None)
         for process in later.select_related("bank_process"):
             if process.is_extra or process.is_surplus(run.crawl):
-                self._retire(run, process)
+                self._retire_extra(run, process)
         if run.state not in WORKING_STATES:
             return
         if limit is not None:
@@ -70,9 +70,9 @@ class ExtraProcesses:
             )
             request_start(process)
             if not _has_shift(process):
-                self._retire(run, process)
+                self._retire_extra(run, process)
 
-    def _retire(self, run: Run, process: RunProcess) -> None:
+    def _retire_extra(self, run: Run, process: RunProcess) -> None:
         """Take a process without a shift out of the pool, and give its hosts to the run's other
         processes.
         """
@@ -98,13 +98,13 @@ def _has_shift(process: RunProcess) -> bool:
 
 
 def _retire_process(run: Run, process: RunProcess) -> None:
-    rest = [number for number in serving_numbers(run.pk) if number != process.number]
+    rest = [number for number in serving_process_numbers(run.pk) if number != process.number]
     if not rest:  # the first process stays: it had no worker for a while, and waits for one
         rest = [0]
         run.processes.filter(number=0).update(serving=True)
     RunProcess.objects.filter(pk=process.pk).update(is_retired=True, serving=False)
     if run.state in WORKING_STATES:
-        moved = place_anew(run, rest, of=process.number)
+        moved = reassign_hosts(run, rest, of=process.number)
         write(run.pk, f"Process {process.number} left; the others have its hosts ({moved}).")
 
 

@@ -34,7 +34,7 @@ def sample_use() -> None:
     note_use(use_by_pool())
 
 
-def with_use(cards: Sequence[PoolCard]) -> list[PoolCard]:
+def cards_with_use(cards: Sequence[PoolCard]) -> list[PoolCard]:
     used = use_by_pool() if cards else {}
     return [
         replace(

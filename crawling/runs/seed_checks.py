@@ -23,7 +23,7 @@ from crawling.models import AllowedNetwork
 from crawling.orders.order import CrawlOrder
 from crawling.orders.seeds import mistakes_in_short
 from crawling.web.addresses import Address, BadUrl, read_address
-from crawling.web.fetch.files import path_within
+from crawling.web.fetch.files import split_allowed_path
 from crawling.web.vetting import AllowedRange
 from dnscache import store
 from dnscache.protocol.addresses import AddressClass, classify
@@ -47,10 +47,10 @@ def seed_errors(order: CrawlOrder) -> dict[str, str]:
     addresses = [read_address(seed) for seed in order.seeds]
     if mistakes := seed_mistakes(addresses):
         return {"seeds": mistakes_in_short(mistakes)}
-    return {"contact_url": NO_CONTACT} if lacks_contact(addresses) else {}
+    return {"contact_url": NO_CONTACT} if is_contact_missing(addresses) else {}
 
 
-def lacks_contact(addresses: Iterable[Address]) -> bool:
+def is_contact_missing(addresses: Iterable[Address]) -> bool:
     """Whether one of the addresses is a public site although no contact is set.
 
     The addresses have no mistakes.
@@ -72,7 +72,7 @@ def lacks_contact(addresses: Iterable[Address]) -> bool:
     )
 
 
-def without_mistakes(seeds: Iterable[str]) -> list[Address]:
+def valid_addresses(seeds: Iterable[str]) -> list[Address]:
     """The addresses of the seeds that could be fetched."""
     found = []
     for seed in seeds:
@@ -86,7 +86,10 @@ def seed_mistakes(addresses: Sequence[Address]) -> list[str]:
     directories, mistakes = allowed_directories(), []
     for address in addresses:
         if address.scheme == "file":
-            if path_within(unquote_to_bytes(address.target.partition("?")[0]), directories) is None:
+            if (
+                split_allowed_path(unquote_to_bytes(address.target.partition("?")[0]), directories)
+                is None
+            ):
                 mistakes.append(
                     f"{address.url} is below no directory that an administrator has allowed"
                 )
@@ -126,7 +129,7 @@ def closed_addresses(seeds: Sequence[str]) -> list[ClosedAddress]:
             continue
         for one in addresses:
             reason = policy.vet([one], address.port).reason
-            if may_be_allowed(one, address.port):
+            if is_allowable(one, address.port):
                 name = "" if host.is_literal else host.text
                 told = f"{reason}; it is the address of {name}" if name else reason
                 closed = ClosedAddress(one, address.port, told, name)
@@ -158,13 +161,13 @@ def _host_of(address: Address) -> HostName | None:
 def known_addresses(names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """The known addresses of names. A name may have none."""
     since = time.time() - KNOWN_SECONDS
-    known = store.read(names)
+    known = store.read_answers(names)
     return {
         name: answer.reply.addresses for name, answer in known.items() if answer.resolved_at > since
     }
 
 
-def may_be_allowed(address: str, port: int) -> bool:
+def is_allowable(address: str, port: int) -> bool:
     """Whether an access rule could allow this address, from which no crawl may fetch yet."""
     policy, rule = dial_policy(), AllowedRange(ip_network(address), port, port)
     is_closed = not policy.vet([address], port).permitted

@@ -19,7 +19,7 @@ from allocation.services import is_holder, release_resources
 from crawling.archive.files import seal_all
 from crawling.base.alert_events import AlertEvent
 from crawling.datasets.jobs import write_links_of_ended
-from crawling.frontier import free_hosts, limit_reached, locked_run, return_urls, rules_key
+from crawling.frontier import free_hosts_of_shift, limit_reached, locked_run, return_urls, rules_key
 from crawling.frontier.record.poison import mark_poison_suspects
 from crawling.frontier.rules.poison_suspects import PoisonSuspects
 from crawling.installation.events import alert
@@ -29,7 +29,7 @@ from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.runs.endings import ending_sentence, failure_sentence
 from crawling.runs.grants import leave_pool, paused_sentence, release_shift, request_shift
-from crawling.runs.takeover import LEASE_ENDED, rejoin
+from crawling.runs.takeover import LEASE_ENDED, return_hosts_to_process
 from crawling.runs.transitions import FETCHING, WOUND_DOWN
 
 STOPPED = "Stopped by an operator; its pages and its queue are kept."
@@ -66,13 +66,13 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
         if run.state not in WORKING_STATES:
             return None
         for lost in Shift.objects.filter(process=process, ended_at=None, epoch__lt=epoch):
-            _close_lost(lost, "lost: a later work session has taken its place")
+            _close_lost_shift(lost, "lost: a later work session has taken its place")
         try:
             with transaction.atomic():
                 shift = Shift.objects.create(process=process, epoch=epoch, worker=worker)
         except IntegrityError:
             return None
-        rejoin(run, process)
+        return_hosts_to_process(run, process)
         write(run.pk, f"Work session began on {worker}{_process_words(process)}.")
         Run.objects.filter(pk=run.pk).update(
             state=RunState.RUNNING, reason=FETCHING, started_at=run.started_at or Now()
@@ -89,7 +89,7 @@ def end_shift(shift: Shift, ending: str) -> None:
     the pool's units.
     """
     with locked_run(shift.process.run_id):
-        _close(shift, ending)
+        _close_shift(shift, ending)
 
 
 def note_work(shift: Shift, threads: Sequence[FetchThreadLine], used: Mapping[str, int]) -> None:
@@ -122,12 +122,12 @@ def lose_shift(
         shifts = shifts.filter(worker=worker)
     with locked_run(process.run_id):
         for shift in shifts:
-            _close_lost(shift, ending, blame)
+            _close_lost_shift(shift, ending, blame)
             if is_dead:
-                free_hosts(shift.pk)
+                free_hosts_of_shift(shift.pk)
 
 
-def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
+def _close_shift(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     return_urls(shift)
     if Shift.objects.filter(pk=shift.pk, ended_at=None).update(
         ended_at=Now(),
@@ -143,9 +143,9 @@ def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
         )
 
 
-def _close_lost(shift: Shift, ending: str, blame: PoisonSuspects | None = None) -> None:
+def _close_lost_shift(shift: Shift, ending: str, blame: PoisonSuspects | None = None) -> None:
     mark_poison_suspects(shift, blame or PoisonSuspects())
-    _close(shift, ending, level=Level.ERROR)
+    _close_shift(shift, ending, level=Level.ERROR)
 
 
 def _process_words(process: RunProcess) -> str:
@@ -162,7 +162,7 @@ def settle_run(run_id: int) -> Run:
     """
     with locked_run(run_id) as run:
         if not Shift.objects.filter(process__run=run, ended_at=None).exists():
-            _settle(run)
+            _settle_state(run)
     if run.state in ENDED_STATES:
         leave_pool(run)
         seal_all(run.pk)
@@ -170,8 +170,8 @@ def settle_run(run_id: int) -> Run:
     return run
 
 
-def _settle(run: Run) -> None:
-    new = _what_follows(run)
+def _settle_state(run: Run) -> None:
+    new = _next_state(run)
     if new is None:
         return
     run.state, run.reason = new
@@ -188,10 +188,10 @@ def _settle(run: Run) -> None:
     run.save(update_fields=["state", "reason", "finished_at"])
 
 
-def _what_follows(run: Run) -> tuple[RunState, str] | None:
+def _next_state(run: Run) -> tuple[RunState, str] | None:
     """The next state of a run without shifts, and the reason; None if its state stays the same."""
     if wound_down := WOUND_DOWN.get(RunState(run.state)):
-        return wound_down, _why_wound_down(run)
+        return wound_down, _wind_down_reason(run)
     if run.state not in WORKING_STATES:
         return None
     if not run.queues.filter(queued__gt=0).exists():
@@ -201,7 +201,7 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
     return _end_of_run(run, sentence) if sentence else None
 
 
-def _why_wound_down(run: Run) -> str:
+def _wind_down_reason(run: Run) -> str:
     if run.state == RunState.PAUSING:
         return paused_sentence(run)
     return run.trouble or (ABORTED if run.aborted_at else STOPPED)
@@ -230,17 +230,17 @@ def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
     assert bank_process is not None
     if is_holder(process=bank_process, epoch=epoch, worker=worker):
         release_shift(process, bank_process, epoch)
-    _go_on(Run.objects.get(pk=run.pk), process)
+    _request_next_shift(Run.objects.get(pk=run.pk), process)
 
 
 def continue_shift(process: RunProcess) -> None:
     """Settle the run after a shift has left the pool, update the reason of a paused run, and
     request the next shift if a URL is due.
     """
-    _go_on(settle_run(process.run_id), process)
+    _request_next_shift(settle_run(process.run_id), process)
 
 
-def _go_on(run: Run, process: RunProcess) -> None:
+def _request_next_shift(run: Run, process: RunProcess) -> None:
     if run.state == RunState.PAUSED:
         # The run may have been settled before its units were given back.
         Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))

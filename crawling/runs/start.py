@@ -9,8 +9,14 @@ from django.db import transaction
 from crawling.base.alert_events import AlertEvent
 from crawling.base.audit import record_action
 from crawling.base.errors import TooManyWait, WrongState
-from crawling.frontier import Candidate, locked_run, rules_key, schedule_urls, serving_numbers
-from crawling.frontier.admit.quarantine import keep_decisions
+from crawling.frontier import (
+    Candidate,
+    locked_run,
+    rules_key,
+    schedule_urls,
+    serving_process_numbers,
+)
+from crawling.frontier.admit.quarantine import copy_decisions
 from crawling.frontier.run_counts import count_seeds
 from crawling.installation.events import alert
 from crawling.installation.pools import capacity_of, pool_of
@@ -18,9 +24,9 @@ from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.claims import BROWSER_PAGES, NO_BROWSER
-from crawling.runs.extensions import missing_parts
+from crawling.runs.extensions import missing_extensions_sentence
 from crawling.runs.grants import register_processes, request_shifts
-from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, without_mistakes
+from crawling.runs.seed_checks import NO_CONTACT, is_contact_missing, valid_addresses
 from crawling.web.addresses import canonical_address
 
 
@@ -30,7 +36,7 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     Raises TooManyWait. Raises WrongState if a run of this crawl has not ended yet, or if no contact
     is set although a seed is a public site, which can happen after an import.
     """
-    if lacks_contact(without_mistakes(crawl.seeds)):
+    if is_contact_missing(valid_addresses(crawl.seeds)):
         raise WrongState(f"A contact {NO_CONTACT}")
     run = create_run(crawl, by=by)
     register_processes(run)
@@ -63,7 +69,7 @@ def create_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -
     by_schedule: a schedule, which `by` set, starts the run. Raises WrongState, TooManyWait.
     """
     check_start_limit()
-    if missing := missing_parts(crawl.visit_order, crawl.seeds):
+    if missing := missing_extensions_sentence(crawl.visit_order, crawl.seeds):
         raise WrongState(f"{crawl.name} cannot start. {missing}")
     if crawl.order.rendering.may_render and not capacity_of(pool_of(crawl)).get(BROWSER_PAGES):
         raise WrongState(f"{crawl.name} cannot start. It {NO_BROWSER}.")
@@ -94,10 +100,10 @@ def create_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -
     whom = "its schedule" if by_schedule else by or "the command line"
     write(run.pk, f"Run {run.number} started by {whom}.")
     if latest:
-        keep_decisions(latest, run)
+        copy_decisions(latest, run)
     with locked_run(run.pk) as locked:
         seeds = [Candidate(canonical_address(seed), depth=0, via=None) for seed in crawl.seeds]
         alert(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
-        scheduled = schedule_urls(locked, seeds, numbers=serving_numbers(run.pk))
+        scheduled = schedule_urls(locked, seeds, numbers=serving_process_numbers(run.pk))
         count_seeds(run.pk, scheduled.new)
     return run

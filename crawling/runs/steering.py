@@ -99,7 +99,7 @@ def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     return run
 
 
-def limit_in_the_way(crawl: CrawlJob) -> ReachedLimit | None:
+def blocking_limit(crawl: CrawlJob) -> ReachedLimit | None:
     """The limit without which the latest run, which has ended, could be resumed."""
     run = crawl.runs.first()
     if run is None or run.state not in ENDED_STATES:
@@ -152,7 +152,7 @@ def _change_state(
     with locked_run(latest.pk) as run:
         _check_action(crawl, run, action)
         if word == "resume" and run.state in ENDED_STATES:
-            _check_rest(run)
+            _check_pause_is_over(run)
         kept = {} if keep_seconds is None else {"keep_seconds": (None, keep_seconds)}
         record_action(by, crawl, action.done, {"state": (run.state, to), **kept})
         write(run.pk, f"{action.done.capitalize()} by {by or 'the command line'}.")
@@ -178,7 +178,7 @@ def _check_action(crawl: CrawlJob, run: Run, action: RunAction) -> None:
         raise WrongState(f"{crawl.name} is being aborted already.")
 
 
-def _check_rest(run: Run) -> None:
+def _check_pause_is_over(run: Run) -> None:
     """Raise WrongState unless an ended run may continue and has URLs left."""
     if not run.queues.filter(queued__gt=0).exists():
         raise WrongState(

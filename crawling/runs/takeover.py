@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-from crawling.frontier import locked_run, place_anew, serving_numbers
+from crawling.frontier import locked_run, reassign_hosts, serving_process_numbers
 from crawling.frontier.waiting_names import FREE_AT
 from crawling.installation.run_log import write
 from crawling.models import Run, RunProcess
@@ -56,19 +56,19 @@ def take_over_hosts() -> None:
         absent = [row[0] for row in cursor.fetchall()]
     for process in RunProcess.objects.filter(pk__in=absent):
         with locked_run(process.run_id) as run:
-            _take_over(run, process.number)
+            _take_over_hosts_of(run, process.number)
 
 
-def _take_over(run: Run, number: int) -> None:
-    rest = [other for other in serving_numbers(run.pk) if other != number]
+def _take_over_hosts_of(run: Run, number: int) -> None:
+    rest = [other for other in serving_process_numbers(run.pk) if other != number]
     if not rest or run.state not in WORKING_STATES:
         return
     RunProcess.objects.filter(run=run, number=number).update(serving=False)
-    moved = place_anew(run, rest, of=number)
+    moved = reassign_hosts(run, rest, of=number)
     write(run.pk, f"Process {number} has no worker; the others take over its hosts ({moved}).")
 
 
-def rejoin(run: Run, process: RunProcess) -> None:
+def return_hosts_to_process(run: Run, process: RunProcess) -> None:
     """Return the hosts of a process to it, since it has a shift again.
 
     The caller holds the run's lock.
@@ -77,7 +77,7 @@ def rejoin(run: Run, process: RunProcess) -> None:
         return
     process.serving = True
     RunProcess.objects.filter(pk=process.pk).update(serving=True)
-    moved = place_anew(run, serving_numbers(run.pk))
+    moved = reassign_hosts(run, serving_process_numbers(run.pk))
     write(
         run.pk, f"Process {process.number} has a worker again; its hosts come back to it ({moved})."
     )

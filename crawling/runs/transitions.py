@@ -63,7 +63,8 @@ def loss_sentence(word: str, *, queued: int, in_hand: int) -> str:
     end = "lost and queued again" if word == "abort" else "finished first"
     under_way = f" {fetches} {end}," if in_hand else ""
     return (
-        f"{_urls(queued)} and all pages are kept,{under_way} and nothing more is fetched until the "
+        f"{_urls_in_words(queued)} and all pages are kept,{under_way} and nothing more is "
+        "fetched until the "
         "run is resumed, which is possible until the crawl is run again."
     )
 
@@ -73,10 +74,10 @@ def start_loss_sentence(*, number: int, queued: int) -> str:
     return (
         f"A new run begins with the start URLs. All pages of run {number} are kept, but it "
         "cannot be resumed any more, "
-        f"and its {_urls(queued)} {'is' if queued == 1 else 'are'} not fetched "
+        f"and its {_urls_in_words(queued)} {'is' if queued == 1 else 'are'} not fetched "
         "unless the new run finds them."
     )
 
 
-def _urls(queued: int) -> str:
+def _urls_in_words(queued: int) -> str:
     return f"{queued:,} queued URL{'' if queued == 1 else 's'}"

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from django.db import connection
 from django.utils import timezone
 
-from allocation.selectors import reasons_of, waiting_in_turn
+from allocation.selectors import processes_in_turn, reasons_of
 from allocation.snapshot import WaitRow
 from crawling.frontier.sql_rows import read_rows
-from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, gate_is_wanted
+from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, PASSES_GATE, is_gate_enabled
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_IN_SQL
 from crawling.runs.diagnosis import STARTING_SOON
@@ -131,12 +131,14 @@ def wait_reasons(
 
     processes: the processes of the runs that have no live shift, each with its process in the pool.
 
-    hosts: the result of `next_hosts` for all of the runs, if the caller has it already.
+    hosts: the result of `next_host_queues` for all of the runs, if the caller has it already.
 
     explains: whether to read the pool for the reason of a wait there; without it only the state is
     returned.
     """
-    idle = _without_shift(runs) if processes is None else list(map(_idle_process, processes))
+    idle = (
+        _processes_without_shift(runs) if processes is None else list(map(_idle_process, processes))
+    )
     if not idle:
         return {}
     states = {run.pk: run.state for run in runs}
@@ -148,7 +150,7 @@ def wait_reasons(
     }
     run_of = {process.at_bank: process.run for process in idle if process.at_bank}
     if waits is None:  # only the sentence about each run's last process is shown
-        last = {run_of[process]: process for process in waiting_in_turn(run_of)}
+        last = {run_of[process]: process for process in processes_in_turn(run_of)}
         reasons = reasons_of(last.values()) if last and explains else {}
         if not explains:
             at_bank.update(dict.fromkeys(last, WaitReason("waiting", "")))
@@ -159,13 +161,13 @@ def wait_reasons(
     )
     # for this all queues of a run are searched, so it is done only where the result is shown
     if hosts is None:
-        hosts = next_hosts(list(why.keys() - at_bank.keys()))
+        hosts = next_host_queues(list(why.keys() - at_bank.keys()))
     resting = (host for host in hosts if host.run not in at_bank)
-    why.update((host.run, _at_host(by_id[host.run], host)) for host in resting)
+    why.update((host.run, _wait_at_host(by_id[host.run], host)) for host in resting)
     return why | at_bank
 
 
-def _without_shift(runs: Sequence[Run]) -> list[IdleProcess]:
+def _processes_without_shift(runs: Sequence[Run]) -> list[IdleProcess]:
     """The processes of these runs that have no shift. There may be ten times as many as runs, so no
     model objects are made.
     """
@@ -196,10 +198,10 @@ def waiting_runs() -> WaitingRuns:
         rows = cursor.fetchall()
     waiting = {run: state for run, state, is_at_bank in rows if is_at_bank}
     beside = {run: state for run, state, _ in rows if run not in waiting}
-    hosts = next_hosts(list(beside))
+    hosts = next_host_queues(list(beside))
     idle_only = set(
         Run.objects.filter(
-            pk__in=[host.run for host in hosts if _is_free(host)], crawl__idle_only=True
+            pk__in=[host.run for host in hosts if _is_host_free(host)], crawl__idle_only=True
         ).values_list("pk", flat=True)
     )
     more = (host.run for host in hosts if host.taken_by or host.run in idle_only)
@@ -208,15 +210,15 @@ def waiting_runs() -> WaitingRuns:
     return found
 
 
-def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:
+def next_host_queues(run_ids: list[int]) -> list[NextHostQueue]:
     """For each run, a host queue with waiting URLs that is free, or will be first."""
     if not run_ids:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(FREE_HOST, {"runs": run_ids, "gate": gate_is_wanted()})
+        cursor.execute(FREE_HOST, {"runs": run_ids, "gate": is_gate_enabled()})
         free = [row.host() for row in read_rows(cursor, _HostRow)]
         if resting := set(run_ids) - {host.run for host in free}:
-            cursor.execute(NEXT_HOST, {"runs": list(resting), "gate": gate_is_wanted()})
+            cursor.execute(NEXT_HOST, {"runs": list(resting), "gate": is_gate_enabled()})
             free += [row.host() for row in read_rows(cursor, _HostRow)]
         return free
 
@@ -248,11 +250,11 @@ class _HostRow(NamedTuple):
         )
 
 
-def _is_free(host: NextHostQueue) -> bool:
+def _is_host_free(host: NextHostQueue) -> bool:
     return not (host.taken_by or host.is_held or host.seconds > 1)
 
 
-def _at_host(run: Run, host: NextHostQueue) -> WaitReason:
+def _wait_at_host(run: Run, host: NextHostQueue) -> WaitReason:
     state = run.state
     if host.taken_by:
         return WaitReason(

@@ -17,14 +17,19 @@ from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.base.timed import time_limit
 from crawling.frontier import counts_of, limit_reached, locked_run
-from crawling.frontier.change.manual_order import UrlAction, apply_action, requeue_failed, taken_out
+from crawling.frontier.change.manual_order import (
+    UrlAction,
+    apply_action,
+    excluded_urls,
+    requeue_failed,
+)
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, Url, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.runs.grants import register_processes, request_shifts
 from crawling.runs.shift_lifecycle import settle_run
 from crawling.runs.steering import reopen
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 from serving.paging import cut_to_limit
 from serving.requests import asked_text
 
@@ -94,14 +99,14 @@ def frontier_of(run: Run, wanted: FrontierFilter, *, most: int) -> tuple[list[Ur
 
     Raises SearchTookTooLong.
     """
-    ids = found_ids(run, wanted, most=most + 1)
+    ids = ids_of_found_urls(run, wanted, most=most + 1)
     rows = (
         Url.objects.filter(pk__in=ids[:most]).annotate(host_name=F("queue__host__name")).in_bulk()
     )
     return [rows[pk] for pk in ids[:most] if pk in rows], ids[most - 1] if len(ids) > most else None
 
 
-def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
+def ids_of_found_urls(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
     """The ids of the found URLs, in the order in which they are shown. Raises SearchTookTooLong."""
     with time_limit() as cursor:
         if wanted.place != WAITING:
@@ -144,9 +149,9 @@ def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
 def _other_urls(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
     """URLs that do not wait: they are few, or a separate index finds them."""
     found = (
-        taken_out(run)
+        excluded_urls(run)
         if wanted.place == TAKEN_OUT
-        else Url.objects.filter(run=run, state=_state(wanted.place))
+        else Url.objects.filter(run=run, state=_state_of_place(wanted.place))
     )
     if wanted.host:
         found = found.filter(queue__host__name=wanted.host)
@@ -155,7 +160,7 @@ def _other_urls(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
     return found.filter(pk__gt=wanted.after) if wanted.after else found
 
 
-def _state(place: str) -> UrlState:
+def _state_of_place(place: str) -> UrlState:
     return UrlState.IN_PROCESS if place == IN_HAND else UrlState.QUARANTINED
 
 
@@ -167,7 +172,7 @@ def url_lines(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterat
     """All found URLs, one a line, however many there are."""
     after: int | None = None
     while True:
-        ids = found_ids(run, replace(wanted, after=after), most=batch + 1)
+        ids = ids_of_found_urls(run, replace(wanted, after=after), most=batch + 1)
         ids, after = cut_to_limit(ids, batch, int)
         # one value instead of model objects: for thousands of rows Django takes longer than
         # PostgreSQL
@@ -217,7 +222,7 @@ def change_found_urls(
 
     Raises SearchTookTooLong, too.
     """
-    ids = found_ids(run, replace(wanted, after=None), most=MOST + 1)
+    ids = ids_of_found_urls(run, replace(wanted, after=None), most=MOST + 1)
     return change_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
 
 
@@ -227,7 +232,7 @@ def changeable_count(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
 
     Raises SearchTookTooLong.
     """
-    found = len(found_ids(run, replace(wanted, after=None), most=MOST + 1))
+    found = len(ids_of_found_urls(run, replace(wanted, after=None), most=MOST + 1))
     return min(found, MOST), found > MOST
 
 
@@ -253,7 +258,7 @@ def retry_failed(
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
-        count, done = _requeue(run, by, status, url_id)
+        count, done = _requeue_and_reopen(run, by, status, url_id)
     while done < count:  # URLs that have failed again meanwhile are left out
         with locked_run(latest.pk) as run:
             done += requeue_failed(run.pk, status=status) or count
@@ -263,7 +268,9 @@ def retry_failed(
     return count
 
 
-def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) -> tuple[int, int]:
+def _requeue_and_reopen(
+    run: Run, by: User | None, status: int | None, url_id: int | None
+) -> tuple[int, int]:
     """Put the first slice back, and let the run continue. Return the number of URLs in total, and
     in the slice.
     """
@@ -288,7 +295,7 @@ def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) 
     if sentence := limit_reached(run):
         raise WrongState(f"{sentence} Raise that limit, then try again.")
     record_action(by, run.crawl, "retried failed URLs", {"failed": (count, 0)})
-    cause = "" if status is None else f" ({explain(status)})"
+    cause = "" if status is None else f" ({status_sentence(status)})"
     told = "A failed URL is" if count == 1 else f"{count:,} failed URLs{cause} are"
     write(run.pk, f"{told} to be tried again, asked for by {by or 'the command line'}.")
     if run.state in ENDED_STATES:

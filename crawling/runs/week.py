@@ -150,21 +150,21 @@ def _weeks_of(
     pending: Sequence[PendingNews],
 ) -> list[CrawlWeek]:
     """The weeks of the crawls in `names`, in the same order."""
-    facts = _week_facts(names, since, until)
+    facts = _facts_of_weeks(names, since, until)
     weeks = [
         CrawlWeek(
             pk,
             name,
-            changes=_changes(news[pk]),
+            changes=_changes_by_kind(news[pk]),
             pending=[one for one in pending if one.crawl == pk],
             **facts.get(pk, {"runs": 0}),
         )
         for pk, name in names.items()
     ]
-    return _with_standing(weeks)
+    return _add_standing_problems(weeks)
 
 
-def _with_standing(weeks: Sequence[CrawlWeek]) -> list[CrawlWeek]:
+def _add_standing_problems(weeks: Sequence[CrawlWeek]) -> list[CrawlWeek]:
     """The weeks. A week with nothing to compare with gets `standing`: what is wrong now."""
     first = {
         week.latest
@@ -175,7 +175,7 @@ def _with_standing(weeks: Sequence[CrawlWeek]) -> list[CrawlWeek]:
     return [replace(week, standing=told.get(week.latest or 0, ())) for week in weeks]
 
 
-def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
+def _changes_by_kind(items: Sequence[NewsItem]) -> list[WeekChange]:
     """The changes in the order of their kinds. items: the latest comes first."""
     counts = Counter[AlertEvent]()
     latest: dict[AlertEvent, str] = {}
@@ -185,7 +185,7 @@ def _changes(items: Sequence[NewsItem]) -> list[WeekChange]:
     return [WeekChange(kind, counts[kind], latest[kind]) for kind in WORDS if counts[kind]]
 
 
-def _week_facts(
+def _facts_of_weeks(
     crawls: Iterable[int], since: datetime, until: datetime
 ) -> dict[int, dict[str, Any]]:
     """For each crawl, its number of runs in the week, and facts of two runs: of its latest in the

@@ -21,10 +21,10 @@ from django.utils import timezone
 from allocation.errors import AllocationError
 from allocation.services import forget_sent, forget_use, set_capacity
 from crawling.archive.files import seal_all, this_machine
-from crawling.frontier.change.rejudgement import rank_some
+from crawling.frontier.change.rejudgement import rank_next_batch
 from crawling.frontier.change.reusable_pages import delete_cold_pages
 from crawling.frontier.run_limits import FILES_A_PAGE
-from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, gate_is_wanted
+from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, is_gate_enabled
 from crawling.installation.pools import capacity_of, crawl_pools, default_pool
 from crawling.jobs.rq_jobs import live_browsers, live_workers
 from crawling.models import ArchiveFile, CrawlJob, Reranking, Run, RunProcess
@@ -113,21 +113,21 @@ class Progress(Enum):
     UNFINISHED = "its next turn is due at once"
 
 
-def in_slices(do: Callable[[], bool]) -> Callable[[], Progress]:
+def duty_in_slices(do: Callable[[], bool]) -> Callable[[], Progress]:
     """Return a duty that does a slice in each turn and reports whether anything is left. do:
     returns whether nothing is left.
     """
 
     @wraps(do)
-    def go_on() -> Progress:
+    def do_slice() -> Progress:
         return Progress.DONE if do() else Progress.PENDING
 
-    return go_on
+    return do_slice
 
 
 def start_due_crawls() -> Progress:
     """Ask the pool for the shifts that are due and not requested yet."""
-    return for_each(
+    return do_for_each_run(
         _processes_of_query(DUE),
         lambda pk: request_shift(RunProcess.objects.select_related("run__crawl").get(pk=pk)),
     )
@@ -162,7 +162,7 @@ class IdleCapacity:
         return _processes_of_query(DUE, idle_only=True, after=after, most=IDLE_AT_A_TIME)
 
 
-def settle_leftovers() -> Progress:
+def settle_interrupted_runs() -> Progress:
     """Finish steps that a crash interrupted, so that each run is in the state that its rows
     imply.
     """
@@ -172,7 +172,7 @@ def settle_leftovers() -> Progress:
         (STAYING, lambda run_id: leave_pool(Run.objects.get(pk=run_id))),
     )
     for query, settle in steps:
-        if for_each(_processes_of_query(query), settle) is Progress.UNFINISHED:
+        if do_for_each_run(_processes_of_query(query), settle) is Progress.UNFINISHED:
             return Progress.UNFINISHED
     # a shift that is ending may still have held its slot when its run ended
     for run_id in ArchiveFile.objects.filter(
@@ -182,16 +182,16 @@ def settle_leftovers() -> Progress:
     return Progress.DONE
 
 
-def enroll_anew() -> Progress:
+def register_continued_runs() -> Progress:
     """Register those runs again that continued while their end was still being reported to the
     pool.
     """
-    return for_each(
+    return do_for_each_run(
         _processes_of_query(LET_GO), lambda run_id: register_processes(Run.objects.get(pk=run_id))
     )
 
 
-def for_each(
+def do_for_each_run(
     found: Sequence[T], do: Callable[[T], object], *, seconds: float = AT_A_TIME_SECONDS
 ) -> Progress:
     """Call `do` with each item until `seconds` are over. The next turn finds the remaining items
@@ -208,14 +208,14 @@ def for_each(
 def _processes_of_query(
     query: str, *, idle_only: bool = False, after: int = 0, most: int | None = None
 ) -> list[int]:
-    values: dict[str, Any] = {"soon": SOON_SECONDS, "gate": gate_is_wanted()}
+    values: dict[str, Any] = {"soon": SOON_SECONDS, "gate": is_gate_enabled()}
     values |= {"idle_only": idle_only, "after": after, "most": most}
     with connection.cursor() as cursor:
         cursor.execute(query, values)
         return [row[0] for row in cursor.fetchall()]
 
 
-def rank_anew() -> Progress:
+def continue_reranking() -> Progress:
     """Continue ranking the waiting URLs of runs whose weights were edited."""
     until = time.monotonic() + AT_A_TIME_SECONDS
     for run_id in (
@@ -223,7 +223,7 @@ def rank_anew() -> Progress:
         .order_by("run")
         .values_list("run", flat=True)
     ):
-        while rank_some(run_id):
+        while rank_next_batch(run_id):
             if time.monotonic() > until:
                 return Progress.UNFINISHED
     return Progress.DONE

@@ -24,7 +24,7 @@ SELECT EXISTS (
 """
 
 
-def is_somebody_leading() -> bool:
+def has_leader() -> bool:
     """Whether any scheduler of this database holds the lock at the moment."""
     with connection.cursor() as cursor:
         cursor.execute(IS_HELD, [LEADER_LOCK >> 32, LEADER_LOCK & 0xFFFFFFFF])

@@ -19,7 +19,12 @@ from rq.exceptions import DuplicateJobError
 from rq.job import JobStatus
 
 from allocation.models import Grant, OutboxKind
-from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from allocation.services import (
+    OutboxMessage,
+    grant_waiting_requests_of_pool,
+    mark_sent,
+    unsent_outbox,
+)
 from crawling.fetching.worker.own_jobs import RUN_SHIFT
 from crawling.jobs.cancel import clear_cancelled_jobs
 from crawling.jobs.job_rows import open_jobs
@@ -29,12 +34,12 @@ from crawling.jobs.rq_jobs import (
     RENDERING,
     SHIFTS,
     is_awaiting_worker,
-    remove,
+    remove_rq_job,
 )
 from crawling.orders.claims import BROWSER_PAGES
 from crawling.runs.grants import RUN_REF
 from crawling.runs.shift_lifecycle import LONGEST_SLICES, shift_was_reaped
-from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, for_each
+from crawling.scheduler.duties import AT_A_TIME_SECONDS, Progress, do_for_each_run
 
 #: a start that no worker has taken up after this time is sent again, since Redis may have lost the
 #: job
@@ -45,7 +50,7 @@ GRACE_SECONDS = 5 * 60
 
 def deliver_starts() -> Progress:
     """Make jobs for granted starts, as far as there is time. No lock is waited for."""
-    return deliver([OutboxKind.START], seconds=AT_A_TIME_SECONDS)
+    return deliver_messages([OutboxKind.START], seconds=AT_A_TIME_SECONDS)
 
 
 def deliver_other_messages() -> None:
@@ -54,10 +59,10 @@ def deliver_other_messages() -> None:
     Both may wait for locks, so they have no time limit. Granted starts are delivered by another
     thread, which does not wait for them.
     """
-    deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
+    deliver_messages([kind for kind in OutboxKind if kind != OutboxKind.START])
 
 
-def deliver(
+def deliver_messages(
     kinds: Collection[OutboxKind] = tuple(OutboxKind), *, seconds: float = math.inf
 ) -> Progress:
     """Deliver undelivered messages of these kinds, each at least once.
@@ -67,12 +72,12 @@ def deliver(
     """
     failures: dict[str, Exception] = {}
 
-    def deliver_one(message: OutboxMessage) -> None:
+    def deliver_or_note_failure(message: OutboxMessage) -> None:
         run = message.run_ref.rpartition("/")[0]
         if run in failures:
             return
         try:
-            _deliver(message)
+            _deliver_message(message)
             mark_sent(ids=[message.id])
         except RedisError:
             raise  # no message can be delivered at the moment
@@ -81,15 +86,17 @@ def deliver(
         except Exception as error:
             failures[run] = error
 
-    progress = for_each(unsent_outbox(limit=100, kinds=kinds), deliver_one, seconds=seconds)
+    progress = do_for_each_run(
+        unsent_outbox(limit=100, kinds=kinds), deliver_or_note_failure, seconds=seconds
+    )
     if failures:
         raise next(iter(failures.values()))
     return progress
 
 
-def _deliver(message: OutboxMessage) -> None:
+def _deliver_message(message: OutboxMessage) -> None:
     if message.kind == OutboxKind.PUMP:
-        pump_pool(pool=message.pool)
+        grant_waiting_requests_of_pool(pool=message.pool)
         return
     if not message.run_ref.startswith(RUN_REF):
         # a thread of an experiment, a pre-resolver or a test fetch, which notices its grants itself
@@ -125,7 +132,7 @@ def enqueue_shift(
     queue = django_rq.get_queue(name)
     job_id = f"shift-{process}-{epoch}"
     try:
-        _enqueue(queue, job_id, process, epoch)
+        _enqueue_once(queue, job_id, process, epoch)
     except DuplicateJobError:
         job = queue.fetch_job(job_id)
         if job is None or not (
@@ -134,11 +141,11 @@ def enqueue_shift(
         ):
             # a job that has ended does not count, nor a job from before the database was restored
             if job is not None:
-                remove(job)
-            _enqueue(queue, job_id, process, epoch)
+                remove_rq_job(job)
+            _enqueue_once(queue, job_id, process, epoch)
 
 
-def _enqueue(queue: Queue, job_id: str, process: int, epoch: int) -> None:
+def _enqueue_once(queue: Queue, job_id: str, process: int, epoch: int) -> None:
     timeout = int(LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS) + GRACE_SECONDS
     queue.enqueue_call(
         RUN_SHIFT,
@@ -150,7 +157,7 @@ def _enqueue(queue: Queue, job_id: str, process: int, epoch: int) -> None:
     )
 
 
-def resend() -> None:
+def resend_lost_starts() -> None:
     """Send those starts again that no worker has taken up."""
     forgotten = Grant.objects.filter(
         released_at=None,
@@ -176,7 +183,7 @@ def resend() -> None:
         )
 
 
-def resend_background() -> None:
+def resend_lost_background_jobs() -> None:
     """Queue those background jobs again that no worker has taken up."""
     clear_cancelled_jobs()
     late = timezone.now() - RESEND_AFTER

@@ -25,7 +25,7 @@ from crawling.frontier.address_clock import forget_clocks
 from crawling.frontier.host_state import trim_robots
 from crawling.frontier.run_counts import total_minutes
 from crawling.jobs.due_jobs import request_due_jobs
-from crawling.jobs.retention import tidy_jobs
+from crawling.jobs.retention import end_and_delete_old_jobs
 from crawling.machine.notices import StopEvent
 from crawling.machine.work_folders import remove_abandoned_folders
 from crawling.runs.crawls.deleted_items import forget_deleted
@@ -41,13 +41,13 @@ from crawling.runs.takeover import take_over_hosts
 from crawling.scheduler.duties import (
     IdleCapacity,
     Progress,
+    continue_reranking,
     count_workers,
     delete_expired_rows,
-    enroll_anew,
+    duty_in_slices,
     forget_cold_pages,
-    in_slices,
-    rank_anew,
-    settle_leftovers,
+    register_continued_runs,
+    settle_interrupted_runs,
     start_due_crawls,
 )
 from crawling.scheduler.idle_state import FLOOR_SECONDS, IdleState
@@ -55,8 +55,8 @@ from crawling.scheduler.leader import Leadership
 from crawling.scheduler.messages import (
     deliver_other_messages,
     deliver_starts,
-    resend,
-    resend_background,
+    resend_lost_background_jobs,
+    resend_lost_starts,
 )
 
 logger = logging.getLogger(__name__)
@@ -95,24 +95,24 @@ def duties() -> list[Duty]:
         Duty(IdleCapacity().start_idle_crawls, 1.0),
         Duty(reap_expired, 2.0),
         Duty(close_shifts_lost_here, 1.0),
-        Duty(settle_leftovers, 5.0),
-        Duty(enroll_anew, 60.0),
-        Duty(in_slices(Rejudger().rejudge_after_edits), 1.0, 0.0),
+        Duty(settle_interrupted_runs, 5.0),
+        Duty(register_continued_runs, 60.0),
+        Duty(duty_in_slices(Rejudger().rejudge_after_edits), 1.0, 0.0),
         Duty(take_over_hosts, 5.0),
         Duty(ExtraProcesses().fit_processes, 2.0),
         Duty(start_scheduled, 5.0, 0.0),
         Duty(follow_changes, 10.0, 0.0),
-        Duty(resend, 10.0),
+        Duty(resend_lost_starts, 10.0),
         Duty(request_due_jobs, 10.0, 0.0),
-        Duty(resend_background, 10.0, 0.0),
-        Duty(rank_anew, 1.0),
+        Duty(resend_lost_background_jobs, 10.0, 0.0),
+        Duty(continue_reranking, 1.0),
         Duty(count_workers, 5.0, IDLE_SECONDS / 2),
         Duty(keep_checkpoints, 60.0),
         Duty(keep_wait_counts, 60.0),
         Duty(trim_robots, 300.0),
         Duty(forget_clocks, 300.0),
         Duty(forget_cold_pages, 600.0),
-        Duty(in_slices(remove_rows), 1.0),
+        Duty(duty_in_slices(remove_rows), 1.0),
         Duty(forget_deleted, 600.0),
         Duty(RunRetention().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
@@ -120,7 +120,7 @@ def duties() -> list[Duty]:
         Duty(delete_expired_rows, 600.0),
         Duty(total_minutes, 60.0),
         Duty(sample_use, 10.0),
-        Duty(tidy_jobs, 30.0, IDLE_TIDY_SECONDS),
+        Duty(end_and_delete_old_jobs, 30.0, IDLE_TIDY_SECONDS),
         *(Duty(*one) for one in offered_by_uses("jobs", "DUTIES")),
     ]
 
@@ -139,7 +139,7 @@ def run_scheduler(ending: StopEvent) -> None:
             try:
                 if leadership.is_held():
                     leads.set()
-                    if make_round(delivery, time.monotonic()) is Progress.DONE and leadership.wait(
+                    if do_round(delivery, time.monotonic()) is Progress.DONE and leadership.wait(
                         idle.floor_seconds, ending
                     ):
                         idle.note_grant()
@@ -165,14 +165,14 @@ def _do_duties(leads: threading.Event, idle: IdleState, ending: StopEvent) -> No
             progress = Progress.DONE
             if leads.is_set():
                 idle.look()
-                progress = make_round(rounds, time.monotonic(), is_idle=idle.is_on)
+                progress = do_round(rounds, time.monotonic(), is_idle=idle.is_on)
             idle.wait(PAUSES.get(progress, idle.floor_seconds))
     finally:
         ending.set()
         connections.close_all()
 
 
-def make_round(rounds: list[Duty], now: float, *, is_idle: bool = False) -> Progress:
+def do_round(rounds: list[Duty], now: float, *, is_idle: bool = False) -> Progress:
     """Do each due duty. A duty that fails for a temporary reason is repeated at its next
     interval.
     """

@@ -126,7 +126,9 @@ def read_address(text: str, base: str | None = None, *, most: int = MAX_URL_LENG
     scheme = url.protocol[:-1]
     usual_port = default_port(scheme)
     if usual_port is None:
-        raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; {_remedy(scheme)}")
+        raise BadUrl(
+            f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; {_scheme_remedy(scheme)}"
+        )
     # each is read once, since reading these takes most of the time
     hostname, port, href = (
         (url.hostname, url.port, url.href)
@@ -169,7 +171,7 @@ def read_route(text: str, page: Address) -> Address | None:
     return page._replace(url=url) if is_route and len(url) <= MAX_URL_LENGTH else None
 
 
-def _remedy(scheme: str) -> str:
+def _scheme_remedy(scheme: str) -> str:
     known = " or ".join([*sorted(WEB, reverse=True), *PROTOCOLS.parts])
     return PROTOCOLS.fault_of(scheme) or f"use {known}"
 
@@ -208,7 +210,7 @@ def canonical_address(url: str) -> Address:
     )
 
 
-def may_lead(scheme: str, to: str) -> bool:
+def may_link_to_scheme(scheme: str, to: str) -> bool:
     """Whether a document of one scheme may lead to a document of another. Links from the web never
     lead to this machine's files.
     """
@@ -229,7 +231,7 @@ def dns_name(host_key: str) -> str:
 
 def fingerprint(url: str) -> int:
     """A hash of the canonical URL, of 64 bits, signed for PostgreSQL's bigint."""
-    return as_signed(xxh3_64_intdigest(url.encode()))
+    return signed_64_bits(xxh3_64_intdigest(url.encode()))
 
 
 def fingerprints(url: str) -> list[int]:
@@ -237,14 +239,14 @@ def fingerprints(url: str) -> list[int]:
     the next free one. Three URLs with one fingerprint have never been seen.
     """
     first = fingerprint(url)
-    return [as_signed((first + step) % (1 << 64)) for step in range(4)]
+    return [signed_64_bits((first + step) % (1 << 64)) for step in range(4)]
 
 
-def as_signed(number: int) -> int:
+def signed_64_bits(number: int) -> int:
     """The signed number with the same bits as an unsigned 64-bit number."""
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-def bracketed(host: str) -> str:
+def bracketed_host(host: str) -> str:
     """A host as URLs write it: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host

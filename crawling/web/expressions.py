@@ -103,7 +103,7 @@ def required_text(expression: str) -> str:
         return ""
     texts, text, at = [""], "", 0
     while at < len(expression):
-        piece, at = _piece_at(expression, at)
+        piece, at = _literal_piece(expression, at)
         if piece is None:
             return ""
         behind = expression[at : at + 1]
@@ -117,7 +117,7 @@ def required_text(expression: str) -> str:
     return longest if len(longest) >= SHORTEST else ""
 
 
-def _piece_at(expression: str, at: int) -> tuple[str | None, int]:
+def _literal_piece(expression: str, at: int) -> tuple[str | None, int]:
     """The character that the piece at this place denotes, and the place of the next piece. The
     character is empty if the piece stands for several characters or none, and None if the piece is
     too unusual.
@@ -129,20 +129,20 @@ def _piece_at(expression: str, at: int) -> tuple[str | None, int]:
             return "", at + 2
         return (None if escaped.isalnum() else escaped), at + 2
     if sign == "[":
-        return _behind_class(expression, at)
+        return _end_of_class(expression, at)
     if sign == "(":
-        return _behind_group(expression, at)
+        return _end_of_group(expression, at)
     if sign == "{":
-        return "", _place_after(expression, "}", at)
+        return "", _end_of_repetition(expression, "}", at)
     return ("" if sign in ".^$*+?" else sign), at + 1
 
 
-def _place_after(expression: str, end: str, at: int) -> int:
+def _end_of_repetition(expression: str, end: str, at: int) -> int:
     found = expression.find(end, at)
     return len(expression) if found < 0 else found + 1
 
 
-def _behind_class(expression: str, at: int) -> tuple[str | None, int]:
+def _end_of_class(expression: str, at: int) -> tuple[str | None, int]:
     begin = at
     at += 2 if expression[at + 1 : at + 2] == "^" else 1
     at += expression[at : at + 1] == "]"  # a bracket at the beginning is a character of the class
@@ -153,7 +153,7 @@ def _behind_class(expression: str, at: int) -> tuple[str | None, int]:
     return "", max(at + 1, begin + 1)
 
 
-def _behind_group(expression: str, at: int) -> tuple[str | None, int]:
+def _end_of_group(expression: str, at: int) -> tuple[str | None, int]:
     depth = 0
     while at < len(expression):
         sign = expression[at]
@@ -163,7 +163,7 @@ def _behind_group(expression: str, at: int) -> tuple[str | None, int]:
             at += 2
             continue
         if sign == "[":
-            piece, at = _behind_class(expression, at)
+            piece, at = _end_of_class(expression, at)
             if piece is None:
                 return None, at
             continue
@@ -180,7 +180,7 @@ def _has_choice(expression: str) -> bool:
     while at < len(expression):
         if expression[at] == "|":
             return True
-        piece, at = _piece_at(expression, at)
+        piece, at = _literal_piece(expression, at)
         if piece is None:
             return True
     return False

@@ -14,7 +14,14 @@ from turbohtml import TokenType
 
 from crawling.web.documents.base import ReadingRules, one_line
 from crawling.web.documents.html import NOT_VOUCHED
-from crawling.web.documents.markup import XmlBases, attribute, elements, leaf_text, name_of, text_of
+from crawling.web.documents.markup import (
+    XmlBases,
+    all_elements,
+    attribute_text,
+    leaf_text,
+    name_of,
+    text_of,
+)
 from crawling.web.documents.sitemap import read_moment
 from crawling.web.http_caching import read_date
 from crawling.web.links import Links
@@ -72,13 +79,13 @@ class FeedEntry(NamedTuple):
 
 def xml_entries(document: turbohtml.Document, bases: XmlBases, links: Links) -> Iterator[FeedEntry]:
     """The entries of RSS, RDF and Atom, in the order of the document."""
-    for said in islice(raw_entries(document, bases), MOST_ENTRIES):
+    for said in islice(entry_texts(document, bases), MOST_ENTRIES):
         address = page_url_of(said)
         yield FeedEntry(
             one_line(said.get("title")),
             links.target_of(address) if address else "",
-            _date(said.get("published")),
-            _date(said.get("updated")),
+            _date_text(said.get("published")),
+            _date_text(said.get("updated")),
             one_line(said.get("author"), MOST_NAME),
             text_of_markup(said.get("summary") or said.get("content", "")),
         )
@@ -91,7 +98,7 @@ def stated_changes(
     feed. site: the prefix of the site's addresses.
     """
     stated = {}
-    for said in islice(raw_entries(document, bases), MOST_ENTRIES):
+    for said in islice(entry_texts(document, bases), MOST_ENTRIES):
         moment = moment_of(said.get("updated") or said.get("published", ""))
         address = links.target_of(page_url_of(said)) if moment and page_url_of(said) else ""
         if moment and address.startswith(site):
@@ -106,12 +113,12 @@ def page_url_of(said: Mapping[str, str]) -> str:
     return said.get("page") or said.get("permanent", "")
 
 
-def raw_entries(document: turbohtml.Document, bases: XmlBases) -> Iterator[dict[str, str]]:
+def entry_texts(document: turbohtml.Document, bases: XmlBases) -> Iterator[dict[str, str]]:
     """The fields of each entry as written. Of several fields with one name the first counts. Links
     are relative to the document's base.
     """
     said: dict[str, str] | None = None
-    for element in elements(document):
+    for element in all_elements(document):
         name = name_of(element)
         if name in ENTRIES:
             if said is not None:
@@ -146,7 +153,7 @@ def _read_field(
 
 def permanent_link(guid: turbohtml.Element) -> str:
     """The address in an identifier; "" if it has none."""
-    text = "" if attribute(guid, "isPermaLink") == "false" else leaf_text(guid).strip()
+    text = "" if attribute_text(guid, "isPermaLink") == "false" else leaf_text(guid).strip()
     return text if text.startswith("http") else ""
 
 
@@ -157,7 +164,7 @@ def plain_text(element: turbohtml.Element) -> str:
     written = text_of(element)[:MOST_MARKUP]
     if "&" not in written and "<" not in written:
         return written
-    kind = attribute(element, "type").lower()
+    kind = attribute_text(element, "type").lower()
     if kind in ("html", "text/html"):
         return text_of_markup(written)
     return written if kind else turbohtml.unescape(written)
@@ -174,30 +181,30 @@ def _linked_page(link: turbohtml.Element) -> str:
     parent = link.parent
     if isinstance(parent, turbohtml.Element) and name_of(parent) in ASIDE:
         return ""
-    href = attribute(link, "href")
+    href = attribute_text(link, "href")
     if href:
-        return href if attribute(link, "rel").lower() in PAGE_RELATIONS else ""
+        return href if attribute_text(link, "rel").lower() in PAGE_RELATIONS else ""
     return leaf_text(link).strip()
 
 
 def json_entries(items: Iterable[Mapping[str, Any]], links: Links) -> Iterator[FeedEntry]:
     """The entries of a JSON Feed (https://www.jsonfeed.org/version/1.1/, "Items")."""
     for item in islice(items, MOST_ENTRIES):
-        address = _text(item, "url") or _text(item, "external_url")
-        summary = _text(item, "summary") or _text(item, "content_text")
+        address = _member_text(item, "url") or _member_text(item, "external_url")
+        summary = _member_text(item, "summary") or _member_text(item, "content_text")
         authors = item.get("authors")
         named = authors[0] if isinstance(authors, list) and authors else item.get("author")
         yield FeedEntry(
-            one_line(_text(item, "title")),
+            one_line(_member_text(item, "title")),
             links.target_of(address) if address else "",
-            _date(_text(item, "date_published")),
-            _date(_text(item, "date_modified")),
-            one_line(_text(named, "name") if isinstance(named, dict) else "", MOST_NAME),
-            one_line(summary, MOST_SUMMARY) or text_of_markup(_text(item, "content_html")),
+            _date_text(_member_text(item, "date_published")),
+            _date_text(_member_text(item, "date_modified")),
+            one_line(_member_text(named, "name") if isinstance(named, dict) else "", MOST_NAME),
+            one_line(summary, MOST_SUMMARY) or text_of_markup(_member_text(item, "content_html")),
         )
 
 
-def _text(holder: Mapping[str, Any], name: str) -> str:
+def _member_text(holder: Mapping[str, Any], name: str) -> str:
     found = holder.get(name)
     return found if isinstance(found, str) else ""
 
@@ -207,7 +214,7 @@ def moment_of(text: str) -> datetime | None:
     return read_moment(text) or read_date(text.strip())
 
 
-def _date(text: str | None) -> str:
+def _date_text(text: str | None) -> str:
     written = one_line(text, MOST_DATE)
     moment = moment_of(written)
     return moment.isoformat() if moment else written
@@ -227,12 +234,14 @@ def text_of_markup(markup: str) -> str:
     return one_line("".join(parts), MOST_SUMMARY)
 
 
-def links_within(element: turbohtml.Element, name: str, reading: ReadingRules) -> Iterator[str]:
+def links_of_element(element: turbohtml.Element, name: str, reading: ReadingRules) -> Iterator[str]:
     """The links of an element's markup in a feed: of an XHTML anchor in the feed itself, or of HTML
     that the feed contains as text.
     """
     if name in ANCHORS:
-        yield from _href_to_follow(attribute(element, "href"), attribute(element, "rel"), reading)
+        yield from _href_to_follow(
+            attribute_text(element, "href"), attribute_text(element, "rel"), reading
+        )
     elif name in TYPED_TEXTS and _is_html(element, name):
         # all its markup is escaped; a text with elements in it is XHTML
         yield from links_in_markup(leaf_text(element), reading)
@@ -258,7 +267,7 @@ def _href_to_follow(
 
 
 def _is_html(element: turbohtml.Element, name: str) -> bool:
-    kind = attribute(element, "type").partition(";")[0].strip().lower()
+    kind = attribute_text(element, "type").partition(";")[0].strip().lower()
     if kind:
         return kind in HTML_TYPES
     parent = element.parent

@@ -32,26 +32,26 @@ def file_name(address: Address, content_type: str) -> str:
     """
     path, _, query = address.target.partition("?")
     last = PurePosixPath(_safe_characters(unquote(path.rpartition("/")[2])) or INDEX)
-    suffix = _suffix(last.suffix, content_type)
+    suffix = _file_suffix(last.suffix, content_type)
     stem = last.stem if suffix == last.suffix else last.name
     stem = f"{stem}-{_safe_characters(unquote(query))}" if query else stem
-    return _no_device(stem)[:LONGEST_STEM].rstrip(".-") + suffix[:LONGEST_SUFFIX]
+    return _avoid_device_name(stem)[:LONGEST_STEM].rstrip(".-") + suffix[:LONGEST_SUFFIX]
 
 
 def folder_name(step: str) -> str:
     """A folder name for a segment of a path; empty if none of its characters is allowed."""
-    return _no_device(_safe_characters(step))[:LONGEST_STEM].rstrip(".-")
+    return _avoid_device_name(_safe_characters(step))[:LONGEST_STEM].rstrip(".-")
 
 
 def _safe_characters(text: str) -> str:
     return UNSAFE.sub("-", text).strip(".-")
 
 
-def _no_device(name: str) -> str:
+def _avoid_device_name(name: str) -> str:
     return f"_{name}" if DEVICES.match(name) else name
 
 
-def _suffix(of_path: str, content_type: str) -> str:
+def _file_suffix(of_path: str, content_type: str) -> str:
     if content_type in UNTYPED or of_path.lower() in TYPES.guess_all_extensions(
         content_type, strict=False
     ):

@@ -95,7 +95,7 @@ class Links:
         taken, urls, found, known = self.taken, self._urls, self.found, self._known
         for text in dict.fromkeys([text.strip(BLANKS).partition("#")[0] for text in texts]):
             if text[-1:] in UNSEEN_ENDS:  # only in front of a fragment
-                text = _with_quoted_end(text)
+                text = _quote_end(text)
             if text in taken:
                 continue
             if len(found) >= MOST_LINKS or self._characters >= MOST_CHARACTERS:
@@ -119,9 +119,9 @@ class Links:
 
     def bad(self) -> dict[str, int]:
         """The faults of links that were added but cannot be followed, in the form of
-        `told_links`.
+        `faults_with_counts`.
         """
-        told = told_links(self._rejected, self.fault_of)
+        told = faults_with_counts(self._rejected, self.fault_of)
         others = told.get(OTHERS, 0) + (self._more_rejected if told else 0)
         return told | ({OTHERS: others} if others else {})
 
@@ -148,7 +148,7 @@ class Links:
                 return _directories.join(text, self._start)
             scheme, mark, _ = text.partition("://")
             if mark and scheme.isascii() and scheme.isalpha():
-                return _absolute(text)
+                return _absolute_address(text)
         return _address_of(text, self._base)
 
     def fault_of(self, text: str) -> str:
@@ -182,7 +182,7 @@ class Links:
         return f"{joined}#{fragment}" if "#" in text else joined
 
 
-def told_links(links: Iterable[str], fault_of: Callable[[str], str]) -> dict[str, int]:
+def faults_with_counts(links: Iterable[str], fault_of: Callable[[str], str]) -> dict[str, int]:
     """A sentence for each faulty link, with the number of links that it stands for. All links after
     the first MOST_BAD_LINKS different ones are counted together.
     """
@@ -206,10 +206,10 @@ def told_links(links: Iterable[str], fault_of: Callable[[str], str]) -> dict[str
 def split_fragment(text: str) -> tuple[str, str]:
     """A link's address and its fragment."""
     address, _, fragment = text.partition("#")
-    return _with_quoted_end(address) if address[-1:] in UNSEEN_ENDS else address, fragment
+    return _quote_end(address) if address[-1:] in UNSEEN_ENDS else address, fragment
 
 
-def _with_quoted_end(address: str) -> str:
+def _quote_end(address: str) -> str:
     """An address that preceded a fragment. Blanks at its end are percent-encoded, since they belong
     to it, and would be lost.
     """
@@ -228,7 +228,7 @@ def _address_of(text: str, base: str | None) -> Address | None:
 
 
 @lru_cache(MOST_SHARED)
-def _absolute(text: str) -> Address | None:
+def _absolute_address(text: str) -> Address | None:
     return _address_of(text, None)
 
 

@@ -54,13 +54,13 @@ class Outage:
     def sentence(self) -> str:
         """The sentence that an operator reads while the crawl waits."""
         again, end = _time_text(self.retry_at), _time_text(max(self.retry_at, self.gives_up_at))
-        since = f"{_times(self.tries)} since {_time_text(self.since)}"
+        since = f"{_tries_in_words(self.tries)} since {_time_text(self.since)}"
         return f"{self.error} {since}; next attempt at {again}; given up at {end}."
 
     @property
-    def last_words(self) -> str:
+    def failure_reason(self) -> str:
         """The reason why its URLs failed after it was given up."""
-        return f"{self.error} {_times(self.tries)} from {_time_text(self.since)} on."
+        return f"{self.error} {_tries_in_words(self.tries)} from {_time_text(self.since)} on."
 
 
 def read_outage(fields: Mapping[str, Any] | None) -> Outage | None:
@@ -122,5 +122,5 @@ def _time_text(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _times(tries: int) -> str:
+def _tries_in_words(tries: int) -> str:
     return f"{tries:,} {'try' if tries == 1 else 'tries'}"

@@ -23,7 +23,9 @@ class SchemeFetcher:
     fetch: Callable[[Any], Any]
 
 
-def _adopt(scheme: str, module: Any, _others: Mapping[str, SchemeFetcher]) -> SchemeFetcher:
+def _fetcher_of_module(
+    scheme: str, module: Any, _others: Mapping[str, SchemeFetcher]
+) -> SchemeFetcher:
     """Take in a module with DEFAULT_PORT and `fetch`."""
     if not SCHEME.fullmatch(scheme) or scheme in WEB_PORTS:
         raise BadExtension("a scheme is small letters and digits, and not http or https")
@@ -36,7 +38,7 @@ def _adopt(scheme: str, module: Any, _others: Mapping[str, SchemeFetcher]) -> Sc
 PROTOCOLS = ExtensionPoint(
     "crawlsite.protocols",
     {"ftp": "crawling.web.fetch.ftp", "file": "crawling.web.fetch.files"},
-    _adopt,
+    _fetcher_of_module,
 )
 
 

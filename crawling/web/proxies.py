@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote, urlsplit
 
-from crawling.web.addresses import bracketed
+from crawling.web.addresses import bracketed_host
 
 #: scheme -> the default port
 PORTS = {"socks5": 1080, "http": 3128}
@@ -31,7 +31,7 @@ class Proxy:
         secret = (
             f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
         )
-        return f"{self.scheme}://{secret}{bracketed(self.host)}:{self.port}"
+        return f"{self.scheme}://{secret}{bracketed_host(self.host)}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,24 +63,24 @@ def read_robots(status: int, body: bytes, token: str) -> RobotsRules:
     """
     if 200 <= status < 300:
         sitemaps, lines = _lines_for(body, token)
-        return _rules(sitemaps + lines, token)
+        return _parse_rules(sitemaps + lines, token)
     if is_answer(status):
         return RobotsRules(None, token)
     return RobotsRules(None, token, unavailable=status)
 
 
-def with_whole_sitemaps(body: bytes, address: str) -> bytes:
+def resolve_sitemaps(body: bytes, address: str) -> bytes:
     """A robots.txt that was found at another address, with its sitemaps relative to that
     address.
     """
 
-    def whole(line: re.Match[bytes]) -> bytes:
+    def resolve_line(line: re.Match[bytes]) -> bytes:
         try:
             return line[1] + read_address(line[2].decode(errors="replace"), address).url.encode()
         except BadUrl:
             return line[0]
 
-    return RELATIVE_SITEMAP.sub(whole, body)
+    return RELATIVE_SITEMAP.sub(resolve_line, body)
 
 
 def forbidding_line(body: bytes, token: str, url: str) -> str:
@@ -94,17 +94,19 @@ def forbidding_line(body: bytes, token: str, url: str) -> str:
     for line in _lines_for(body, token)[1]:
         if rule := RULE_LINE.match(line):
             (refusing if rule[1] else allowing).append(line)
-    if not _rules(["Disallow: /", *allowing], token).allows(url):
+    if not _parse_rules(["Disallow: /", *allowing], token).allows(url):
         allowing = []  # no Allow line is about this URL
-    if _rules(allowing + refusing, token).allows(url):
+    if _parse_rules(allowing + refusing, token).allows(url):
         return ""
     while len(refusing) > 1:
         half = refusing[: len(refusing) // 2]
-        refusing = refusing[len(half) :] if _rules(allowing + half, token).allows(url) else half
+        refusing = (
+            refusing[len(half) :] if _parse_rules(allowing + half, token).allows(url) else half
+        )
     return refusing[0].strip()
 
 
-def _rules(lines: list[str], token: str) -> RobotsRules:
+def _parse_rules(lines: list[str], token: str) -> RobotsRules:
     return RobotsRules(Protego.parse("\n".join([f"User-agent: {token}", *lines])), token)
 
 

@@ -249,7 +249,7 @@ def is_success(status: int) -> bool:
     return 200 <= status < 400
 
 
-def explain(status: int) -> str:
+def status_sentence(status: int) -> str:
     if status < 0:
         return FetchStatus(status).sentence
     return HTTP_SENTENCES.get(status) or f"HTTP status {status}"

@@ -36,7 +36,7 @@ DECAY = 0.5
 USUAL_LANGUAGE = "en"
 
 
-def _language(stated: str) -> str:
+def _stemmer_language(stated: str) -> str:
     primary = stated.replace("_", "-").partition("-")[0].strip().lower()
     return (primary if primary in STEMMERS else "other") if primary else USUAL_LANGUAGE
 
@@ -46,7 +46,7 @@ def _analyzer(language: str, has_stop_words: bool) -> tantivy.TextAnalyzer:
     return word_analyzer(language, has_stop_words=has_stop_words)
 
 
-def _words(text: str, language: str, has_stop_words: bool = True) -> Sequence[str]:
+def _analyzed_words(text: str, language: str, has_stop_words: bool = True) -> Sequence[str]:
     words: Sequence[str] = _analyzer(language, has_stop_words).analyze(searched_form(text))
     return words
 
@@ -60,8 +60,8 @@ class Topic:
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.lines = tuple(lines)
-        self._shares = cache(self._shares_in)
-        self._of_words = lru_cache(MOST_LINKS)(self._cosine)
+        self._shares = cache(self._weight_shares)
+        self._of_words = lru_cache(MOST_LINKS)(self._cosine_similarity)
 
     def of_text(self, text: str, stated: str) -> float:
         """The similarity of a page's text to the topic, 0 to 1: the share of the topic's words that
@@ -69,9 +69,9 @@ class Topic:
 
         stated: the page's language, like `de-AT`.
         """
-        language = _language(stated)
+        language = _stemmer_language(stated)
         shares = self._shares(language)
-        words = _words(text[:MOST_TEXT], language)
+        words = _analyzed_words(text[:MOST_TEXT], language)
         counts = Counter(word for word in words if word in shares)
         damping = 0.5 + len(words) / USUAL_WORDS
         return sum(shares[word] * count / (count + damping) for word, count in counts.items())
@@ -80,20 +80,20 @@ class Topic:
         """The similarity of a link's own words to the topic, 0 to 1: the cosine for its anchor text
         or for its URL, whichever is greater.
         """
-        language = _language(stated)
+        language = _stemmer_language(stated)
         return max(self._of_words(anchor, language), self._of_words(_url_words(url), language))
 
-    def _cosine(self, text: str, language: str) -> float:
-        shares, words = self._shares(language), set(_words(text, language))
+    def _cosine_similarity(self, text: str, language: str) -> float:
+        shares, words = self._shares(language), set(_analyzed_words(text, language))
         found = sum(shares.get(word, 0.0) for word in words)
         if not found:
             return 0.0
         return min(1.0, found / sqrt(len(words) * sum(one * one for one in shares.values())))
 
-    def _shares_in(self, language: str) -> Mapping[str, float]:
+    def _weight_shares(self, language: str) -> Mapping[str, float]:
         total: defaultdict[str, float] = defaultdict(float)
         for line in self.lines:
-            weights = _weights(line, language)
+            weights = _word_weights(line, language)
             whole = sum(weights.values())
             for word, weight in weights.items():
                 total[word] += weight / whole
@@ -102,11 +102,11 @@ class Topic:
         return {word: weight / whole for word, weight in kept}
 
 
-def _weights(line: str, language: str) -> dict[str, float]:
+def _word_weights(line: str, language: str) -> dict[str, float]:
     """The words of a line, with their weights. Stop words are left out unless there are no others.
     A repeated word counts by the logarithm of its number.
     """
-    counts = Counter(_words(line, language, False) or _words(line, language))
+    counts = Counter(_analyzed_words(line, language, False) or _analyzed_words(line, language))
     return {word: 1 + log(count) for word, count in counts.items()}
 
 

@@ -80,11 +80,11 @@ def vet(
     forbidden: the addresses and ports at which our own services listen. A service on 0.0.0.0 or ::
     forbids its port on every address that is not public.
     """
-    return _vet(tuple(addresses), port, tuple(allowed), forbidden)
+    return _vet_uncached(tuple(addresses), port, tuple(allowed), forbidden)
 
 
 @lru_cache(maxsize=4096)
-def _vet(
+def _vet_uncached(
     addresses: tuple[str, ...],
     port: int,
     permissions: tuple[AllowedRange, ...],

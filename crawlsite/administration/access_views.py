@@ -120,12 +120,12 @@ def identity_page(request: AuthenticatedRequest) -> HttpResponse:
                 "The identity is saved. Running crawls use it from their next work session on.",
             )
             return redirect("administration:identity")
-    facts = {"form": form, "who": identity(), "public_page": _public_page()}
+    facts = {"form": form, "who": identity(), "public_page": _public_page_url()}
     return render(request, "administration/identity.html", facts)
 
 
 @authenticated(needs="crawling.change_allowednetwork", methods=("GET", "HEAD", "POST"))
-def access(request: AuthenticatedRequest) -> HttpResponse:
+def access_page(request: AuthenticatedRequest) -> HttpResponse:
     asked = request.POST.get("kind", "")
     if asked and asked not in RULE_FORMS:
         raise Http404
@@ -172,6 +172,6 @@ def _require_permission(user: User, verb: str, kind: str) -> None:
     require(user, f"crawling.{verb}_{ACCESS_RULES[kind]._meta.model_name}")
 
 
-def _public_page() -> str:
+def _public_page_url() -> str:
     """The address of the page about this crawler; "" if the public address is not set."""
     return settings.PUBLIC_URL + reverse("about-crawler") if settings.PUBLIC_URL else ""

@@ -18,7 +18,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Prefetch, QuerySet
 
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder
 from crawling.base.use import Use, uses
@@ -118,7 +118,7 @@ def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User,
 
     Raises BadAccount, and BadOrder for a wrong e-mail address.
     """
-    name, email, errors = name.strip(), email.strip(), _wrong_email(email.strip())
+    name, email, errors = name.strip(), email.strip(), _email_errors(email.strip())
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError:
@@ -140,7 +140,7 @@ def create_account(name: str, email: str, role: str, *, by: User) -> tuple[User,
     return user, password
 
 
-def _wrong_email(email: str) -> dict[str, str]:
+def _email_errors(email: str) -> dict[str, str]:
     try:
         if email:
             validate_email(email)
@@ -155,7 +155,7 @@ def set_email(user: User, email: str, *, by: User) -> None:
     Raises BadAccount, and PermissionDenied for a superuser.
     """
     email = email.strip()
-    if errors := _wrong_email(email):
+    if errors := _email_errors(email):
         raise BadAccount(errors)
     with transaction.atomic():
         row = User.objects.select_for_update().get(pk=user.pk)
@@ -173,7 +173,7 @@ def set_role(user: User, role: str, *, by: User) -> None:
     if role not in (*ROLES, NO_ROLE):
         raise BadAccount({"role": f"Choose one of: {', '.join(ROLES)}."})
     with transaction.atomic():
-        row = _changeable(user, by)
+        row = _lock_changeable_user(user, by)
         before = role_of(row)
         _give_role(row, role)
         record_action(by, row, "role changed", {"role": (before, role)})
@@ -185,7 +185,7 @@ def set_active(user: User, *, is_active: bool, by: User) -> None:
     Raises BadAccount for one's own account, and PermissionDenied for a superuser.
     """
     with transaction.atomic():
-        row = _changeable(user, by)
+        row = _lock_changeable_user(user, by)
         record_action(by, row, "activated" if is_active else "deactivated")
         User.objects.filter(pk=row.pk).update(is_active=is_active)
 
@@ -197,13 +197,13 @@ def reset_password(user: User, *, by: User) -> str:
     Raises BadAccount for one's own account, and PermissionDenied for a superuser.
     """
     with transaction.atomic():
-        row = _changeable(user, by)
+        row = _lock_changeable_user(user, by)
         password = give_password(row)
         record_action(by, row, "password reset")
     return password
 
 
-def _changeable(user: User, by: User) -> User:
+def _lock_changeable_user(user: User, by: User) -> User:
     """The user's row, locked. Raises an error if `by` may not change it."""
     row = User.objects.select_for_update().get(pk=user.pk)
     if row.pk == by.pk:
@@ -236,7 +236,7 @@ class SharedByUser(NamedTuple):
         return bool(self.items)
 
 
-def shared_by(user: User) -> SharedByUser:
+def items_shared_by(user: User) -> SharedByUser:
     return SharedByUser(
         shared_items(user),
         ApiToken.objects.filter(user=user).count(),
@@ -251,9 +251,9 @@ def deactivate(user: User, *, hand_to: str = "", by: User) -> None:
     so that these keep working; "" for none. Raises BadAccount, and the errors of `set_active`; then
     nothing has changed.
     """
-    shared = shared_by(user)
+    shared = items_shared_by(user)
     if hand_to:
-        receiver = _receiver(hand_to, shared)
+        receiver = _receiver_named(hand_to, shared)
         if receiver == user:
             raise BadAccount({"hand_to": "Name another user: this one's stop with the account."})
         try:
@@ -286,7 +286,7 @@ def delete_account(user: User, *, hand_to: str = "", by: User) -> None:
     )
 
 
-def _receiver(name: str, shared: SharedByUser) -> User:
+def _receiver_named(name: str, shared: SharedByUser) -> User:
     """The user with this name, who must be allowed to act on everything that the items show. Raises
     BadAccount.
     """
@@ -300,7 +300,7 @@ def _receiver(name: str, shared: SharedByUser) -> User:
     if closed := sorted(one.name for may_act, one in subjects if not may_act(receiver, one)):
         raise BadAccount(
             {
-                "hand_to": f"{name} may not act on {first_few(closed)}; name the "
+                "hand_to": f"{name} may not act on {first_few_in_words(closed)}; name the "
                 "owner, a member of the team, or an administrator."
             }
         )

@@ -50,7 +50,7 @@ def activity(request: AuthenticatedRequest) -> HttpResponse:
         ),
         "asked_user": asked_text(request.GET, "user"),
         "text": asked_text(request.GET, "q"),
-        "query": _query(request),
+        "query": _filter_query(request),
     }
     return render(request, "administration/activity.html", facts)
 
@@ -74,16 +74,16 @@ def activities(text: str, user: str) -> QuerySet[LogEntry]:
     return rows
 
 
-def _query(request: HttpRequest) -> str:
+def _filter_query(request: HttpRequest) -> str:
     """The filter as a query for an address, without the place in the list."""
     asked = request.GET.copy()
     asked.pop("before", None)
     return asked.urlencode()
 
 
-def as_activity(row: LogEntry) -> Activity:
+def activity_of_entry(row: LogEntry) -> Activity:
     """A row in words, written by `crawling.base.audit` or the admin site."""
-    action, changes = _act_and_changes(row)
+    action, changes = _action_and_changes(row)
     kind = str(row.content_type.name) if row.content_type else ""
     return Activity(
         row.action_time, row.user.get_username(), action, kind, row.object_repr, changes
@@ -91,10 +91,10 @@ def as_activity(row: LogEntry) -> Activity:
 
 
 #: the latest action first
-ACTIVITIES = QueryList(Activity, read=partial(map, as_activity))
+ACTIVITIES = QueryList(Activity, read=partial(map, activity_of_entry))
 
 
-def _act_and_changes(row: LogEntry) -> tuple[str, list[str]]:
+def _action_and_changes(row: LogEntry) -> tuple[str, list[str]]:
     try:
         said = json.loads(row.change_message)
     except ValueError:
@@ -109,11 +109,11 @@ def _act_and_changes(row: LogEntry) -> tuple[str, list[str]]:
 
 def _change_in_words(field: str, pair: Any) -> str:
     if isinstance(pair, list) and len(pair) == 2:
-        return f"{field}: {_value(pair[0])} → {_value(pair[1])}"
-    return f"{field}: {_value(pair)}"
+        return f"{field}: {_value_in_words(pair[0])} → {_value_in_words(pair[1])}"
+    return f"{field}: {_value_in_words(pair)}"
 
 
-def _value(value: Any) -> str:
+def _value_in_words(value: Any) -> str:
     text = (
         "–"
         if value in (None, "", [], {})

@@ -31,12 +31,12 @@ from crawlsite.administration.accounts import (
     create_account,
     deactivate,
     delete_account,
+    items_shared_by,
     reset_password,
     role_of,
     set_active,
     set_email,
     set_role,
-    shared_by,
 )
 from crawlsite.administration.activity import ACTIVITIES, activities
 from crawlsite.tokens import refuse_ending_tokens
@@ -132,7 +132,7 @@ class SharedList(Schema):
 def list_access_rules(request: AuthenticatedRequest) -> dict[str, Any]:
     return {
         "items": [
-            _rule(kind, row)
+            _rule_facts(kind, row)
             for kind, model in ACCESS_RULES.items()
             for row in model._default_manager.order_by("pk")
         ]
@@ -161,7 +161,7 @@ def create_access_rule(
         raise BadOrder(
             {field: " ".join(said) for field, said in error.message_dict.items()}
         ) from error
-    return Status(201, _rule(kind, row))
+    return Status(201, _rule_facts(kind, row))
 
 
 @access.delete("/{kind}/{rule_id}", response={204: None}, summary="Delete an access rule")
@@ -176,7 +176,7 @@ def delete_access_rule(request: AuthenticatedRequest, kind: Kind, rule_id: Id) -
 @users.get("", response=UserList, summary="List users with their roles")
 @may_see_users
 def list_users(request: AuthenticatedRequest) -> dict[str, Any]:
-    return {"items": [_user(user) for user in accounts()]}
+    return {"items": [_user_facts(user) for user in accounts()]}
 
 
 @users.post("", response={201: UserWithPassword}, summary="Create a user with a random password")
@@ -187,7 +187,7 @@ def create_user(request: AuthenticatedRequest, asked: Annotated[NewUser, Body()]
         user, password = create_account(asked.name, asked.email, asked.role, by=request.user)
     except BadAccount as error:
         raise BadOrder(error.errors) from error
-    return Status(201, {**_user(accounts().get(pk=user.pk)), "password": password})
+    return Status(201, {**_user_facts(accounts().get(pk=user.pk)), "password": password})
 
 
 @users.patch(
@@ -218,7 +218,7 @@ def update_user(
                 set_active(user, is_active=True, by=request.user)
     except BadAccount as error:
         raise BadOrder(error.errors) from error
-    return _user(accounts().get(pk=user.pk))
+    return _user_facts(accounts().get(pk=user.pk))
 
 
 @users.delete("/{user_id}", response={204: None}, summary="Delete a user permanently")
@@ -248,7 +248,7 @@ def delete_user(
 )
 @may_see_users
 def list_shared(request: AuthenticatedRequest, user_id: Id) -> dict[str, Any]:
-    shared = shared_by(get_object_or_404(accounts(), pk=user_id))
+    shared = items_shared_by(get_object_or_404(accounts(), pk=user_id))
     return {
         "items": [
             {
@@ -273,7 +273,7 @@ def reset_user_password(request: AuthenticatedRequest, user_id: Id) -> dict[str,
         password = reset_password(user, by=request.user)
     except BadAccount as error:
         raise BadOrder(error.errors) from error
-    return {**_user(user), "password": password}
+    return {**_user_facts(user), "password": password}
 
 
 @listed(activity, "", ACTIVITIES, summary="List activities of users, latest first")
@@ -290,11 +290,11 @@ def _rule_model(kind: str) -> type[AccessRule]:
     return ACCESS_RULES[kind]
 
 
-def _rule(kind: str, row: Any) -> dict[str, Any]:
+def _rule_facts(kind: str, row: Any) -> dict[str, Any]:
     return {"kind": kind, "id": row.pk, "rule": str(row), "note": row.note}
 
 
-def _user(user: User) -> dict[str, Any]:
+def _user_facts(user: User) -> dict[str, Any]:
     return {
         "id": user.pk,
         "name": user.get_username(),

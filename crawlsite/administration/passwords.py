@@ -24,7 +24,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from crawling.base.audit import record_action
 from crawlsite.models import GivenPassword
-from crawlsite.tokens import sent_token
+from crawlsite.tokens import token_in_request
 from serving.access import AuthenticatedRequest, authenticated
 
 GIVEN = "Your password was given to you. Choose one of your own first"
@@ -40,16 +40,16 @@ def give_password(user: User) -> str:
     with transaction.atomic():
         user.set_password(password)
         user.save(update_fields=["password"])
-        mark_given(user)
+        mark_password_as_given(user)
     return password
 
 
-def mark_given(user: User) -> None:
+def mark_password_as_given(user: User) -> None:
     """Mark the password of the user as set by another person."""
     GivenPassword.objects.get_or_create(user=user)
 
 
-def is_given(user: User) -> bool:
+def is_given_password(user: User) -> bool:
     """Whether the user's password was set by another person. Makes no query for a user whom
     `AccountBackend` has read.
     """
@@ -75,10 +75,10 @@ class GivenPasswordMiddleware:
 
 
 def _has_given_password(request: HttpRequest) -> bool:
-    if request.path.startswith(API) and sent_token(request) is not None:
+    if request.path.startswith(API) and token_in_request(request) is not None:
         return False  # a wrong token never works, even with a session
     try:
-        return request.user.is_authenticated and is_given(request.user)
+        return request.user.is_authenticated and is_given_password(request.user)
     except DatabaseError:  # the page itself reports an unreachable database
         return False
 
@@ -106,7 +106,7 @@ class OwnPasswordForm(PasswordChangeForm):
 @sensitive_post_parameters()
 @authenticated(needs="", methods=("GET", "HEAD", "POST"))
 @never_cache
-def own_password(request: AuthenticatedRequest) -> HttpResponse:
+def change_own_password(request: AuthenticatedRequest) -> HttpResponse:
     """Let users change their own password. All other sessions of the user end."""
     form = OwnPasswordForm(request)
     following = request.GET.get("next", request.POST.get("next", ""))
@@ -119,7 +119,7 @@ def own_password(request: AuthenticatedRequest) -> HttpResponse:
         messages.success(request, "Your password is changed. All your other sessions have ended.")
         is_ours = url_has_allowed_host_and_scheme(following, {request.get_host()})
         return redirect(following if is_ours else "home")
-    facts = {"form": form, "is_given": is_given(request.user), "next": following}
+    facts = {"form": form, "is_given": is_given_password(request.user), "next": following}
     return render(
         request, "account/password.html", facts, status=422 if request.method == "POST" else 200
     )

@@ -21,13 +21,13 @@ from crawling.runs.crawls.teams import (
     set_members,
     set_team_rule,
     shares_of,
-    uses_of,
+    team_uses_in_words,
 )
 from serving.access import AuthenticatedRequest, authenticated
 
 
 @authenticated(needs="crawling.change_team", methods=("GET", "HEAD", "POST"))
-def teams(request: AuthenticatedRequest) -> HttpResponse:
+def teams_page(request: AuthenticatedRequest) -> HttpResponse:
     typed = {name: request.POST.get(name, "") for name in ("name", "members")}
     errors: dict[str, str] = {}
     if request.method == "POST":
@@ -49,7 +49,7 @@ def teams(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="crawling.change_team", methods=("POST",))
-def rule(request: AuthenticatedRequest) -> HttpResponse:
+def change_team_rule(request: AuthenticatedRequest) -> HttpResponse:
     is_own = request.POST.get("crawls") != "all"
     set_team_rule(own_crawls_only=is_own, by=request.user)
     messages.success(
@@ -62,7 +62,7 @@ def rule(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="crawling.change_team", methods=("GET", "HEAD", "POST"))
-def team(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def team_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Team, pk=pk)
     typed: dict[str, Any] = {
         "name": row.name,
@@ -79,7 +79,11 @@ def team(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         typed |= {name: request.POST[name] for name in typed if name in request.POST}
         row.refresh_from_db()
     here = {"team": row, "typed": typed, "errors": errors}
-    here |= {"uses": uses_of(row), "shares": shares_of(row), "own_crawls_only": acts_on_own_only()}
+    here |= {
+        "uses": team_uses_in_words(row),
+        "shares": shares_of(row),
+        "own_crawls_only": acts_on_own_only(),
+    }
     return render(request, "administration/team.html", here, status=422 if errors else 200)
 
 

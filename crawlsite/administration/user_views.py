@@ -22,12 +22,12 @@ from crawlsite.administration.accounts import (
     create_account,
     deactivate,
     delete_account,
+    items_shared_by,
     reset_password,
     role_of,
     set_active,
     set_email,
     set_role,
-    shared_by,
 )
 from crawlsite.models import ApiToken
 from crawlsite.tokens import revocable_tokens, sorted_by_last_use
@@ -47,43 +47,43 @@ ROLE_CHOICES = {
 @authenticated(needs="auth.change_user", methods=("GET", "HEAD", "POST"))
 @never_cache
 @sensitive_variables("password")
-def users(request: AuthenticatedRequest) -> HttpResponse:
+def users_page(request: AuthenticatedRequest) -> HttpResponse:
     """List the users. Create a user, and show the password in this answer only."""
     if request.method != "POST":
-        return _page(request)
+        return _users_page(request)
     answers = {name: request.POST.get(name, "") for name in ("name", "email", "role")}
     try:
         user, password = create_account(**answers, by=request.user)
     except BadAccount as error:
-        return _page(request, errors=error.errors, typed=answers)
-    return _page(request, made=user, password=password)
+        return _users_page(request, errors=error.errors, typed=answers)
+    return _users_page(request, made=user, password=password)
 
 
 @authenticated(needs="auth.change_user", methods=("GET", "HEAD", "POST"))
 @never_cache
 @sensitive_variables("password")
-def change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def change_user(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show an account with everything that belongs to it, or change it as the button says."""
     user = get_object_or_404(accounts(), pk=pk)
     if request.method != "POST":
-        return _account(request, user)
+        return _account_page(request, user)
     action = request.POST.get("action", "")
     try:
         if action == "password":
             password = reset_password(user, by=request.user)
-            return _page(request, made=user, password=password)
+            return _users_page(request, made=user, password=password)
         if (
             action == "deactivate"
             and "confirmed" not in request.POST
-            and (shared := shared_by(user))
+            and (shared := items_shared_by(user))
         ):
             return _ask_to_confirm(request, user, shared)
         _apply_action(request, user, action)
     except BadAccount as error:
         if action in ("email", "delete") and "user" not in error.errors:
-            return _account(request, user, error.errors)
+            return _account_page(request, user, error.errors)
         if "hand_to" in error.errors:
-            return _ask_to_confirm(request, user, shared_by(user), error.errors["hand_to"])
+            return _ask_to_confirm(request, user, items_shared_by(user), error.errors["hand_to"])
         messages.error(request, str(error))
     else:
         done = "deleted" if action == "delete" else "saved"
@@ -108,7 +108,7 @@ def _apply_action(request: AuthenticatedRequest, user: User, action: str) -> Non
 
 @authenticated(needs="auth.change_user")
 @never_cache
-def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
+def all_tokens_page(request: AuthenticatedRequest) -> HttpResponse:
     """List the tokens of all users in the order of their last use, those of `?page=`."""
     found = sorted_by_last_use(ApiToken.objects.select_related("user"))
     rows = Paginator(found, TOKENS).get_page(request.GET.get("page"))
@@ -123,14 +123,14 @@ def all_tokens(request: AuthenticatedRequest) -> HttpResponse:
     )
 
 
-def _account(
+def _account_page(
     request: AuthenticatedRequest, user: User, errors: dict[str, str] | None = None
 ) -> HttpResponse:
     """Show an account, and the things that stop or stay if it is deleted."""
     facts = {
         "row": user,
         "role_name": role_of(user).capitalize() or "None",
-        "shared": shared_by(user),
+        "shared": items_shared_by(user),
         "may_change": _may_change(request.user, user),
         "errors": errors or {},
         "typed": request.POST,
@@ -155,7 +155,7 @@ def _ask_to_confirm(
     return render(request, "administration/lock.html", facts, status=422 if error else 200)
 
 
-def _page(request: AuthenticatedRequest, **facts: Any) -> HttpResponse:
+def _users_page(request: AuthenticatedRequest, **facts: Any) -> HttpResponse:
     rows = [
         {
             "user": user,

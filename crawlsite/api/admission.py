@@ -19,7 +19,7 @@ import psutil
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from crawlsite.api.auth import has_spent
+from crawlsite.api.auth import has_exhausted_requests
 from crawlsite.middleware.program_admission import (
     AGAIN_SECONDS,
     NO_PLACE,
@@ -52,7 +52,7 @@ class AdmissionMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(PROGRAM_PATHS):
             return self.get_response(request)
-        if has_spent(request):
+        if has_exhausted_requests(request):
             return _refusing_answer(
                 request, HTTPStatus.TOO_MANY_REQUESTS, too_many(seconds_left()), seconds_left()
             )

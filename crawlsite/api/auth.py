@@ -18,8 +18,8 @@ from ninja.security import HttpBearer, SessionAuth
 from ninja.throttling import BaseThrottle
 from ninja.utils import check_csrf
 
-from crawlsite.middleware.crawl_permissions import withhold_acts
-from crawlsite.tokens import ASKED_BY, find_token, sent_token
+from crawlsite.middleware.crawl_permissions import withhold_permissions
+from crawlsite.tokens import ASKED_BY, find_token, token_in_request
 from serving.visitors import count_request, seconds_left, this_minute, visitor_address
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class RequestsAMinute(BaseThrottle):
     """The limit, counted by token, or by user for a session."""
 
     def allow_request(self, request: HttpRequest) -> bool:
-        token = sent_token(request)
+        token = token_in_request(request)
         is_allowed = (
             count_request(
                 f"token/{_digest(token)}" if token is not None else f"user/{request.user.pk}"
@@ -47,7 +47,7 @@ class RequestsAMinute(BaseThrottle):
             <= settings.API_REQUESTS_A_MINUTE
         )
         if not is_allowed:
-            _spent.add(_caller(request))
+            _spent.add(_caller_id(request))
         return is_allowed
 
     def wait(self) -> float:
@@ -80,9 +80,9 @@ class ExhaustedCallers:
 _spent = ExhaustedCallers()
 
 
-def has_spent(request: HttpRequest) -> bool:
+def has_exhausted_requests(request: HttpRequest) -> bool:
     """Whether the caller of a request got 429 in this minute."""
-    return _caller(request) in _spent
+    return _caller_id(request) in _spent
 
 
 def count_wrong_token(request: HttpRequest) -> None:
@@ -91,9 +91,9 @@ def count_wrong_token(request: HttpRequest) -> None:
         raise Throttled(wait=seconds_left())
 
 
-def _caller(request: HttpRequest) -> str:
+def _caller_id(request: HttpRequest) -> str:
     """The token or the session of a request, before it is checked."""
-    token = sent_token(request)
+    token = token_in_request(request)
     session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     return f"session/{_digest(session)}" if token is None else f"token/{_digest(token)}"
 
@@ -119,7 +119,7 @@ class Token(HttpBearer):
         user = found.user
         setattr(request, ASKED_BY, found)
         request.user = user  # views check the permissions of this user after any kind of log-in
-        withhold_acts(request, user)
+        withhold_permissions(request, user)
         return user
 
 

@@ -41,8 +41,8 @@ from crawling.orders.sentences import sentence_for
 from crawling.web.addresses import BadUrl
 from crawlsite.api.admission import too_many
 from crawlsite.api.auth import LOG_IN
-from crawlsite.middleware.crawl_permissions import refused_acts
-from crawlsite.middleware.request_ids import current_id
+from crawlsite.middleware.crawl_permissions import refused_permissions
+from crawlsite.middleware.request_ids import current_request_id
 from crawlsite.middleware.retry_later import AGAIN_SECONDS
 from dnscache.protocol.names import DnsCacheError
 from dnscache.services import UnknownServer
@@ -97,11 +97,11 @@ API_ROOT = f"{API_PREFIX}v1/"
 
 def add_error_handlers(api: NinjaAPI) -> None:
     for kind, status in STATUSES:
-        api.add_exception_handler(kind, _answer(api, status, SENTENCES.get(kind)))
+        api.add_exception_handler(kind, _sentence_handler(api, status, SENTENCES.get(kind)))
     for kind in (BadOrder, BadListRequest):
-        api.add_exception_handler(kind, _error_handler(api, _bad_order))
-    api.add_exception_handler(ValidationError, _error_handler(api, _bad_input))
-    api.add_exception_handler(HttpError, _error_handler(api, _http_error))
+        api.add_exception_handler(kind, _error_handler(api, _answer_bad_order))
+    api.add_exception_handler(ValidationError, _error_handler(api, _answer_bad_input))
+    api.add_exception_handler(HttpError, _error_handler(api, _answer_http_error))
 
 
 def _error_handler(
@@ -110,13 +110,13 @@ def _error_handler(
     return lambda request, error: tell(api, request, error)
 
 
-def _answer(
+def _sentence_handler(
     api: NinjaAPI, status: int, sentence: str | None
 ) -> Callable[[HttpRequest, Any], HttpResponse]:
     def answer(request: HttpRequest, error: Exception) -> HttpResponse:
         detail = sentence or str(error)
         if isinstance(error, PermissionDenied):
-            detail = str(error) or refused_acts(request) or detail
+            detail = str(error) or refused_permissions(request) or detail
         response = api.create_response(request, {"detail": detail}, status=status)
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
             response["Retry-After"] = str(AGAIN_SECONDS)
@@ -127,18 +127,18 @@ def _answer(
     return answer
 
 
-def _by_field(api: NinjaAPI, request: HttpRequest, errors: dict[str, str]) -> HttpResponse:
+def _answer_by_field(api: NinjaAPI, request: HttpRequest, errors: dict[str, str]) -> HttpResponse:
     detail = "; ".join(f"{field}: {sentence}" for field, sentence in errors.items())
     return api.create_response(request, {"detail": detail, "errors": errors}, status=422)
 
 
-def _bad_order(
+def _answer_bad_order(
     api: NinjaAPI, request: HttpRequest, error: BadOrder | BadListRequest
 ) -> HttpResponse:
-    return _by_field(api, request, error.errors)
+    return _answer_by_field(api, request, error.errors)
 
 
-def _bad_input(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
+def _answer_bad_input(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
     """Answer with sentences by field, as for orders.
 
     The location of an error begins with the query or the body and, for a body, the name of its
@@ -152,10 +152,10 @@ def _bad_input(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> H
             mistake["type"], mistake.get("ctx", {}), mistake["msg"]
         )
         errors.setdefault(field or source, sentence)
-    return _by_field(api, request, errors)
+    return _answer_by_field(api, request, errors)
 
 
-def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpResponse:
+def _answer_http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpResponse:
     detail = error.message
     if error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__:
         detail = f"The body is not JSON: {error.__cause__}"
@@ -177,7 +177,7 @@ def _problem_json(path: str, response: HttpResponse) -> dict[str, str]:
         detail = f"{detail} The endpoints are under {API_ROOT}; {API_ROOT}docs lists them."
     if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
         return {"detail": detail}
-    number = current_id()
+    number = current_request_id()
     return {
         "detail": f"{detail} Search the server's log for {number}, the ID of this request.",
         "request_id": number,

@@ -9,7 +9,7 @@ from ninja import Router
 from pydantic import Field
 
 from crawling.dashboard.base.api_parameters import may_view
-from crawlsite.health.report import SystemReport, report
+from crawlsite.health.report import SystemReport, system_report
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 
@@ -118,4 +118,4 @@ class HealthOut(Schema):
 )
 @may_view
 def get_health(request: AuthenticatedRequest) -> SystemReport:
-    return report()
+    return system_report()

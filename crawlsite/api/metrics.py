@@ -18,7 +18,7 @@ from allocation.metrics import BankCollector
 from crawling.models import Run
 from crawling.models.jobs import RunState
 from crawlsite.api.auth import Token
-from crawlsite.health.browsers import browsers_now
+from crawlsite.health.browsers import browser_report
 
 
 class RunCollector(Collector):
@@ -35,7 +35,7 @@ class BrowserCollector(Collector):
     """Open pages and memory of browsers are units of pools, which `BankCollector` has."""
 
     def collect(self) -> Iterator[Metric]:
-        now = browsers_now()
+        now = browser_report()
         yield GaugeMetricFamily(
             "crawlsite_rendered_pages", "Pages rendered by runs of the last day.", now.rendered
         )
@@ -60,7 +60,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     except AuthenticationError:
         return _refusing_answer(401)
     except Throttled as error:
-        return _told_to_wait(error)
+        return _wait_answer(error)
     if not request.user.is_authenticated:
         return _refusing_answer(401)
     if not request.user.has_perm("allocation.view_pool"):
@@ -80,7 +80,7 @@ def _refusing_answer(status: int) -> HttpResponse:
     return answer
 
 
-def _told_to_wait(error: Throttled) -> HttpResponse:
+def _wait_answer(error: Throttled) -> HttpResponse:
     sentence = f"Too many wrong tokens in this minute; ask again in {error.wait} s.\n"
     return HttpResponse(
         sentence,

@@ -67,11 +67,11 @@ def tell_permission(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
     operation = cast(Operation, cast(MethodType, run).__self__)
 
     @wraps(run)
-    def noted(request: HttpRequest, **values: Any) -> HttpResponse:
+    def note_and_call(request: HttpRequest, **values: Any) -> HttpResponse:
         vars(request)["needs"] = vars(operation.view_func).get("needs", "")
         return run(request, **values)
 
-    return noted
+    return note_and_call
 
 
 class DescribedAPI(NinjaAPI):
@@ -108,8 +108,8 @@ class DescribedAPI(NinjaAPI):
         parts = schema["components"]
         found: dict[str, Any] = {}
         schema["paths"], parts["schemas"] = (
-            _said_once(schema["paths"], found),
-            _said_once(parts["schemas"], found),
+            _with_shared_definitions(schema["paths"], found),
+            _with_shared_definitions(parts["schemas"], found),
         )
         parts["schemas"] |= {**found, "Problem": Problem.model_json_schema()}
         told = ALWAYS | WITH_INPUT | WITH_BODY | WITH_PATH | WRITING
@@ -129,16 +129,16 @@ class DescribedAPI(NinjaAPI):
         return schema
 
 
-def _said_once(part: Any, found: dict[str, Any]) -> Any:
+def _with_shared_definitions(part: Any, found: dict[str, Any]) -> Any:
     """The part with references to shared definitions. These are put into `found`."""
     if isinstance(part, list):
-        return [_said_once(one, found) for one in part]
+        return [_with_shared_definitions(one, found) for one in part]
     if not isinstance(part, dict):
         return part
     if part.get("title") == SHARED and "properties" in part:
         found.setdefault(SHARED, part)
         return {"$ref": f"#/components/schemas/{SHARED}"}
-    return {name: _said_once(one, found) for name, one in part.items()}
+    return {name: _with_shared_definitions(one, found) for name, one in part.items()}
 
 
 def _possible_errors(method: str, operation: dict[str, Any]) -> dict[int, str]:

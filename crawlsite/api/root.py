@@ -119,13 +119,13 @@ def known_parameters_only(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     known = {_parameter_name(one) for one in list(signature(endpoint).parameters.values())[1:]}
 
     @wraps(endpoint)
-    def checked(request: HttpRequest, *args: Any, **values: Any) -> Any:
+    def check_and_call(request: HttpRequest, *args: Any, **values: Any) -> Any:
         if unknown := sorted(request.GET.keys() - known):
             sentence = "is not a known parameter; omit it"
             raise BadOrder(dict.fromkeys(unknown, sentence))
         return endpoint(request, *args, **values)
 
-    return checked
+    return check_and_call
 
 
 def _parameter_name(parameter: Parameter) -> str:

@@ -70,7 +70,7 @@ def list_tokens(
         require(request.user, "auth.change_user")
     else:
         rows = rows.filter(user=request.user)
-    return {"items": [_token(row) for row in rows]}
+    return {"items": [_token_facts(row) for row in rows]}
 
 
 @tokens.post("", response={201: TokenMade}, summary="Create a token with your permissions")
@@ -85,7 +85,7 @@ def create_token(request: AuthenticatedRequest, asked: Annotated[NewToken, Body(
     except BadToken as error:
         raise BadOrder(error.errors) from error
     row = ApiToken.objects.get(user=request.user, name=asked.name.strip())
-    return Status(201, {**_token(row), "token": made})
+    return Status(201, {**_token_facts(row), "token": made})
 
 
 @tokens.delete("/{token_id}", response={204: None}, summary="Revoke a token")
@@ -98,7 +98,7 @@ def delete_token(
     return Status(204, None)
 
 
-def _token(row: ApiToken) -> dict[str, Any]:
+def _token_facts(row: ApiToken) -> dict[str, Any]:
     return {
         "id": row.pk,
         "user": row.user.get_username(),

@@ -58,7 +58,7 @@ class BrowserReport:
         return self.granted_mebibytes * MIB
 
 
-def units_of_pools() -> tuple[BrowserUnits, BrowserUnits]:
+def granted_and_used_units() -> tuple[BrowserUnits, BrowserUnits]:
     """The capacity of all pools, and what of it is granted."""
     units, granted = Counter[str](), Counter[str]()
     for one in ResourceClass.objects.filter(key__in=OF_BROWSERS).select_related("pool"):
@@ -71,11 +71,11 @@ def units_of_pools() -> tuple[BrowserUnits, BrowserUnits]:
     )
 
 
-def browsers_now() -> BrowserReport:
+def browser_report() -> BrowserReport:
     """The units of the workers' browsers, those that pools have granted, and the counts of runs of
     the last day. Without Redis, the capacity of the pools counts for the workers' browsers.
     """
-    capacity, granted = units_of_pools()
+    capacity, granted = granted_and_used_units()
     try:
         live = live_browsers()
     except RedisError:

@@ -16,14 +16,14 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from allocation.checks import missing_units
+from allocation.checks import missing_unit_sentences
 from crawling.fetching.preresolver.slots import is_any_taken
 from crawling.jobs.rq_jobs import SHIFTS, live_browsers, live_workers
 from crawling.runs.housekeeping.disk import disk_now, forecast_of
 from crawling.runs.housekeeping.disk_forecast import Forecast
-from crawling.scheduler.leader import is_somebody_leading
-from crawlsite.health.browsers import is_browser_wanted, units_of_pools
-from crawlsite.private_files import open_to_others
+from crawling.scheduler.leader import has_leader
+from crawlsite.health.browsers import granted_and_used_units, is_browser_wanted
+from crawlsite.private_files import places_open_to_others
 from dnscache.selectors import are_servers_silent
 
 OK = "ok"
@@ -60,7 +60,7 @@ def _components() -> Iterator[ComponentHealth]:
     try:
         count = live_workers()
     except RedisError as error:
-        answer = _no_answer(error)
+        answer = _no_answer_sentence(error)
     yield ComponentHealth(
         "Workers",
         bool(count),
@@ -70,9 +70,9 @@ def _components() -> Iterator[ComponentHealth]:
         if count
         else "none: no crawl continues",
     )
-    leading = scheduler()
+    leading = check_scheduler()
     yield ComponentHealth("Scheduler", leading == OK, "running" if leading == OK else leading)
-    told = dns_resolver()
+    told = check_dns_resolver()
     yield ComponentHealth(
         "DNS resolver",
         told == OK,
@@ -80,11 +80,11 @@ def _components() -> Iterator[ComponentHealth]:
         if told == OK
         else told,
     )
-    yield browsers()
+    yield check_browsers()
     yield ComponentHealth("Redis", answer == OK, "OK" if answer == OK else answer)
     yield ComponentHealth("PostgreSQL", True, "OK")
-    yield disk()
-    if places := open_to_others((settings.STATE_DIR, settings.ARCHIVE_DIR)):
+    yield check_disk()
+    if places := places_open_to_others((settings.STATE_DIR, settings.ARCHIVE_DIR)):
         yield ComponentHealth(
             "Private files",
             False,
@@ -93,14 +93,14 @@ def _components() -> Iterator[ComponentHealth]:
         )
 
 
-def browsers() -> ComponentHealth:
+def check_browsers() -> ComponentHealth:
     """The browsers of workers, which only crawls that render pages need. Takes one query."""
     try:
         pages = live_browsers().pages
     except RedisError:
         return ComponentHealth("Browsers", True, "Redis does not tell")
     if pages:
-        _, granted = units_of_pools()
+        _, granted = granted_and_used_units()
         told = f"{granted.pages:,} of {pages:,} page{'s' * (pages != 1)} open"
         return ComponentHealth("Browsers", True, told)
     is_wanted = is_browser_wanted()
@@ -108,7 +108,7 @@ def browsers() -> ComponentHealth:
     return ComponentHealth("Browsers", not is_wanted, told, NO_BROWSERS)
 
 
-def disk() -> ComponentHealth:
+def check_disk() -> ComponentHealth:
     """The disk with the archive on this machine: the free space, and the time when it will be used
     up.
     """
@@ -119,11 +119,14 @@ def disk() -> ComponentHealth:
     if told and told.full_at:
         room = f"{room}, full about {told.full_at:%Y-%m-%d}"
     return ComponentHealth(
-        "Disk", now.free > LITTLE_SPACE * now.total and not is_late, room, _growth(told, since)
+        "Disk",
+        now.free > LITTLE_SPACE * now.total and not is_late,
+        room,
+        _growth_in_words(told, since),
     )
 
 
-def _growth(told: Forecast | None, since: datetime | None) -> str:
+def _growth_in_words(told: Forecast | None, since: datetime | None) -> str:
     """The growth of the used space, or the reason why there is no forecast yet."""
     if since is None:
         return "The scheduler has not measured it yet, so there is no forecast."
@@ -134,8 +137,9 @@ def _growth(told: Forecast | None, since: datetime | None) -> str:
         )
     days = f"{told.span.days} day{'' if told.span.days == 1 else 's'}"
     parts = (
-        f"archive {_signed(told.archive_a_day)}, database {_signed(told.database_a_day)}, all "
-        f"that is on it {_signed(told.used_a_day)}"
+        f"archive {_signed_size(told.archive_a_day)}, "
+        f"database {_signed_size(told.database_a_day)}, "
+        f"all that is on it {_signed_size(told.used_a_day)}"
     )
     return (
         f"A day, over the last {days}: "
@@ -143,51 +147,51 @@ def _growth(told: Forecast | None, since: datetime | None) -> str:
     )
 
 
-def _signed(size: float) -> str:
+def _signed_size(size: float) -> str:
     return f"{'-' if size < 0 else '+'}{filesizeformat(abs(int(size)))}"
 
 
-def postgresql() -> str:
+def check_postgresql() -> str:
     try:
         applied = set(MigrationRecorder(connection).migration_qs.values_list("app", "name"))
     except ProgrammingError:  # an empty database, without even the table of migrations
         applied = set()
     except DatabaseError as error:
         return f"no answer: {type(error).__name__}"
-    pending = _migrations() - applied
+    pending = _known_migrations() - applied
     return f"{len(pending)} migrations are to be run" if pending else OK
 
 
 @cache
-def _migrations() -> frozenset[tuple[str, str]]:
+def _known_migrations() -> frozenset[tuple[str, str]]:
     """The migrations of this version. They are read once, since `/readyz` is public and has no rate
     limit.
     """
     return frozenset(MigrationLoader(None).graph.nodes)
 
 
-def pools() -> str:
-    return " ".join(missing_units()) or OK
+def check_pools() -> str:
+    return " ".join(missing_unit_sentences()) or OK
 
 
-def redis() -> str:
+def check_redis() -> str:
     try:
         django_rq.get_connection(SHIFTS).ping()
     except RedisError as error:
-        return _no_answer(error)
+        return _no_answer_sentence(error)
     return OK
 
 
-def _no_answer(error: RedisError) -> str:
+def _no_answer_sentence(error: RedisError) -> str:
     return f"no answer: {type(error).__name__}"
 
 
-def workers() -> str:
+def check_workers() -> str:
     count = live_workers()
     return f"{count} {AT_WORK}" if count else "none: no crawl continues"
 
 
-def dns_resolver() -> str:
+def check_dns_resolver() -> str:
     """Whether hosts get their addresses and, if so configured, ahead of need."""
     if are_servers_silent():
         return "no name server answers"
@@ -196,5 +200,5 @@ def dns_resolver() -> str:
     return OK
 
 
-def scheduler() -> str:
-    return OK if is_somebody_leading() else "none: no crawl starts"
+def check_scheduler() -> str:
+    return OK if has_leader() else "none: no crawl starts"

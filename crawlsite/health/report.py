@@ -27,10 +27,10 @@ from crawling.web.extensions import Extension
 from crawlsite import service_addresses
 from crawlsite.env import Environment
 from crawlsite.health import probes
-from crawlsite.health.browsers import BrowserReport, browsers_now
+from crawlsite.health.browsers import BrowserReport, browser_report
 from crawlsite.health.probes import OK, ComponentHealth, component_health
-from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
-from crawlsite.tokens import find_token, sent_token
+from crawlsite.health.workers import QueueRow, WorkerRow, queue_rows, worker_rows
+from crawlsite.tokens import find_token, token_in_request
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import render_live
 
@@ -89,16 +89,16 @@ class SystemReport:
     trouble: str = ""
 
 
-def report() -> SystemReport:
+def system_report() -> SystemReport:
     """The current state of all parts.
 
     If Redis does not answer, this is reported. Without PostgreSQL there is no page at all.
     """
-    told, servers = component_health(), [_postgresql(settings.ENVIRONMENT)]
-    versions, added, browsers = _versions(), installed_extensions(), browsers_now()
+    told, servers = component_health(), [_postgresql_server(settings.ENVIRONMENT)]
+    versions, added, browsers = _package_versions(), installed_extensions(), browser_report()
     try:
-        servers.append(_redis(settings.ENVIRONMENT))
-        queues, workers = queues_now(), workers_now()
+        servers.append(_redis_server(settings.ENVIRONMENT))
+        queues, workers = queue_rows(), worker_rows()
         return SystemReport(
             datetime.now(UTC), told, servers, queues, workers, browsers, versions, added
         )
@@ -112,7 +112,7 @@ def report() -> SystemReport:
         )
 
 
-def _postgresql(environment: Environment) -> Server:
+def _postgresql_server(environment: Environment) -> Server:
     with connection.cursor() as cursor:
         asked = datetime.now(UTC)
         cursor.execute(DATABASE)
@@ -132,7 +132,7 @@ def _postgresql(environment: Environment) -> Server:
     )
 
 
-def _redis(environment: Environment) -> Server:
+def _redis_server(environment: Environment) -> Server:
     redis = django_rq.get_connection(SHIFTS)
     asked = datetime.now(UTC)
     seconds, microseconds = redis.time()
@@ -161,7 +161,7 @@ def _seconds_ahead(now: datetime, asked: datetime) -> float:
     )
 
 
-def _versions() -> dict[str, str]:
+def _package_versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
@@ -189,11 +189,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
         if monotonic() - at >= KEPT_SECONDS:
             told, status = _readiness()
             _told = monotonic(), told, status
-    return JsonResponse(told if _may_know(request) else _for_strangers(told), status=status)
+    return JsonResponse(told if _may_see_details(request) else _public_states(told), status=status)
 
 
-def _may_know(request: HttpRequest) -> bool:
-    token = sent_token(request)
+def _may_see_details(request: HttpRequest) -> bool:
+    token = token_in_request(request)
     try:
         if token is None:
             return request.user.has_perm("crawling.view_crawljob")
@@ -203,7 +203,7 @@ def _may_know(request: HttpRequest) -> bool:
         return False
 
 
-def _for_strangers(told: dict[str, str]) -> dict[str, str]:
+def _public_states(told: dict[str, str]) -> dict[str, str]:
     public = told | {"workers": OK if told["workers"].endswith(probes.AT_WORK) else told["workers"]}
     return {
         name: NOT_READY if any(map(str.isdigit, state)) else state for name, state in public.items()
@@ -211,16 +211,18 @@ def _for_strangers(told: dict[str, str]) -> dict[str, str]:
 
 
 def _readiness() -> tuple[dict[str, str], int]:
-    needed = {"postgresql": probes.postgresql(), "redis": probes.redis()}
-    needed["pools"] = probes.pools() if needed["postgresql"] == OK else "unknown"
+    needed = {"postgresql": probes.check_postgresql(), "redis": probes.check_redis()}
+    needed["pools"] = probes.check_pools() if needed["postgresql"] == OK else "unknown"
     told = {
         **needed,
-        "workers": probes.workers() if needed["redis"] == OK else "unknown",
-        "scheduler": probes.scheduler() if needed["postgresql"] == OK else "unknown",
+        "workers": probes.check_workers() if needed["redis"] == OK else "unknown",
+        "scheduler": probes.check_scheduler() if needed["postgresql"] == OK else "unknown",
     }
     return told, 200 if all(state == OK for state in needed.values()) else 503
 
 
 @authenticated(needs="crawling.view_crawljob")
 def health(request: AuthenticatedRequest) -> HttpResponse:
-    return render_live(request, "health/health.html", "health/_health.html", {"report": report()})
+    return render_live(
+        request, "health/health.html", "health/_health.html", {"report": system_report()}
+    )

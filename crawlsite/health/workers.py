@@ -16,7 +16,7 @@ from rq.worker import BaseWorker
 from rq.worker_registration import clean_worker_registry
 
 from crawling.fetching.worker.own_jobs import RUN_SHIFT
-from crawling.jobs.rq_jobs import SHIFTS, browser_of, browser_trouble
+from crawling.jobs.rq_jobs import SHIFTS, browser_of_worker, browser_trouble
 from crawling.models import RunProcess
 
 
@@ -60,7 +60,7 @@ class QueueRow:
     failed: int
 
 
-def workers_now() -> list[WorkerRow]:
+def worker_rows() -> list[WorkerRow]:
     """All workers, sorted by their queues and by name. Raises RedisError."""
     for queue in _queues():
         clean_worker_registry(queue)
@@ -71,12 +71,12 @@ def workers_now() -> list[WorkerRow]:
     jobs = [_job_of(worker) for worker in found]
     crawls = _crawls_of(jobs)
     return [
-        _row(worker, _task(job, crawls) if job else None)
+        _worker_row(worker, _current_task(job, crawls) if job else None)
         for worker, job in zip(found, jobs, strict=True)
     ]
 
 
-def queues_now() -> list[QueueRow]:
+def queue_rows() -> list[QueueRow]:
     """The queues, each with the time for which its first job has waited. Raises RedisError."""
     return [_queue_row(queue) for queue in _queues()]
 
@@ -90,13 +90,13 @@ def _queue_row(queue: Queue) -> QueueRow:
     return QueueRow(
         queue.name,
         queue.count,
-        _with_zone(first.enqueued_at) if first else None,
+        _in_utc(first.enqueued_at) if first else None,
         queue.failed_job_registry.count,
     )
 
 
-def _row(worker: BaseWorker, task: CurrentTask | None) -> WorkerRow:
-    units, why = browser_of(worker)
+def _worker_row(worker: BaseWorker, task: CurrentTask | None) -> WorkerRow:
+    units, why = browser_of_worker(worker)
     return WorkerRow(
         name=worker.name,
         queues=tuple(worker.queue_names()),
@@ -104,11 +104,13 @@ def _row(worker: BaseWorker, task: CurrentTask | None) -> WorkerRow:
         pid=worker.pid,
         state=str(worker.get_state()),
         task=task,
-        beat=_with_zone(worker.last_heartbeat),
-        began=_with_zone(worker.birth_date),
+        beat=_in_utc(worker.last_heartbeat),
+        began=_in_utc(worker.birth_date),
         done=worker.successful_job_count,
         failed=worker.failed_job_count,
-        memory=_memory(worker.pid) if worker.hostname == gethostname() and worker.pid else None,
+        memory=_memory_bytes(worker.pid)
+        if worker.hostname == gethostname() and worker.pid
+        else None,
         browser_pages=units.pages,
         browser_mebibytes=units.mebibytes,
         why_no_browser=why or (browser_trouble(worker.hostname or "") if units.pages else ""),
@@ -136,18 +138,18 @@ def _crawls_of(jobs: list[Job | None]) -> dict[int, tuple[int, str]]:
     }
 
 
-def _task(job: Job, crawls: dict[int, tuple[int, str]]) -> CurrentTask:
+def _current_task(job: Job, crawls: dict[int, tuple[int, str]]) -> CurrentTask:
     crawl, name = (
         crawls.get(job.args[0], (None, None)) if job.func_name == RUN_SHIFT else (None, None)
     )
     return CurrentTask(
         name or str(job.func_name).rpartition(".")[2].replace("_", " "),
         crawl,
-        _with_zone(job.started_at),
+        _in_utc(job.started_at),
     )
 
 
-def _memory(pid: int) -> int | None:
+def _memory_bytes(pid: int) -> int | None:
     try:
         worker = psutil.Process(pid)
         return sum(int(one.memory_info().rss) for one in (worker, *worker.children(recursive=True)))
@@ -155,6 +157,6 @@ def _memory(pid: int) -> int | None:
         return None  # the shift has just ended, or belongs to another user
 
 
-def _with_zone(time: datetime | None) -> datetime | None:
+def _in_utc(time: datetime | None) -> datetime | None:
     """The time with its zone. RQ gives some times without their zone, which is UTC."""
     return time.replace(tzinfo=UTC) if time and time.tzinfo is None else time

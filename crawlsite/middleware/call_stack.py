@@ -17,13 +17,13 @@ T = TypeVar("T")
 SLOTS = 32 * 1024
 
 
-def with_room(function: Callable[P, T]) -> Callable[P, T]:
+def call_with_large_frame(function: Callable[P, T]) -> Callable[P, T]:
     """Return a function that calls this one from a frame so large that Python allocates a piece
     with space for all frames below it.
     """
 
-    def roomy(*arguments: P.args, **named: P.kwargs) -> T:
+    def call_from_large_frame(*arguments: P.args, **named: P.kwargs) -> T:
         return function(*arguments, **named)
 
-    roomy.__code__ = roomy.__code__.replace(co_stacksize=SLOTS)
-    return roomy
+    call_from_large_frame.__code__ = call_from_large_frame.__code__.replace(co_stacksize=SLOTS)
+    return call_from_large_frame

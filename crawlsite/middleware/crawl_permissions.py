@@ -27,22 +27,22 @@ NUMBER = TypeAdapter(int)
 
 class CrawlPermissionsMiddleware:
     """Middleware for users who are logged in before their view is found, by a session, or by a
-    token for a file. A token for the API is read later, where `withhold_acts` is called.
+    token for a file. A token for the API is read later, where `withhold_permissions` is called.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        withhold_acts(request, request.user)
+        withhold_permissions(request, request.user)
         return self.get_response(request)
 
 
-def withhold_acts(request: HttpRequest, user: User | AnonymousUser) -> None:
+def withhold_permissions(request: HttpRequest, user: User | AnonymousUser) -> None:
     """Remove the permissions for acting on crawls from the user of a request, if it names a crawl
     on which the user may not act.
     """
-    number = named_crawl(request.path_info)
+    number = crawl_id_in_path(request.path_info)
     if number is None or not user.is_authenticated:
         return
     crawl = crawl_out_of_reach(user, number)
@@ -51,7 +51,7 @@ def withhold_acts(request: HttpRequest, user: User | AnonymousUser) -> None:
         withhold(user, dict.fromkeys(ACTS, why))
 
 
-def refused_acts(request: HttpRequest) -> str:
+def refused_permissions(request: HttpRequest) -> str:
     """The sentence that names the users who may act on the crawl of a request, if its user may not;
     otherwise "".
     """
@@ -63,13 +63,13 @@ def answer_scope_key(request: HttpRequest) -> str:
     user may act; "" if the user's permissions alone decide the answer.
     """
     user = request.user
-    if named_crawl(request.path_info) is not None or not user.is_authenticated:
+    if crawl_id_in_path(request.path_info) is not None or not user.is_authenticated:
         return ""
     acts = not user.is_superuser and ACTS & user.get_all_permissions()
     return f"crawls of {user.pk}" if acts and is_restricted(user) else ""
 
 
-def named_crawl(path: str) -> int | None:
+def crawl_id_in_path(path: str) -> int | None:
     """The number of the crawl that a path is about."""
     root = next((root for root in ROOTS if path.startswith(root)), None)
     if root is None:

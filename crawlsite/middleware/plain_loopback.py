@@ -46,7 +46,7 @@ class PlainLoopbackMiddleware:
         name, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
         is_direct = OF_PROXIES.isdisjoint(request.META)
         if response.cookies and is_direct and not request.is_secure() and name in LOOPBACK_NAMES:
-            if place := _seen_elsewhere(request):
+            if place := _public_address_warning(request):
                 logger.warning(ELSEWHERE, place, name)
                 return response
             for cookie in response.cookies.values():
@@ -54,13 +54,13 @@ class PlainLoopbackMiddleware:
         return response
 
 
-def _seen_elsewhere(request: HttpRequest) -> str:
+def _public_address_warning(request: HttpRequest) -> str:
     """The address that the browser shows, if it is not of this machine; otherwise ""."""
     told = (request.META[name] for name in OF_BROWSERS if name in request.META)
-    return next((place[:200] for place in told if _host_of(place) not in LOOPBACK_NAMES), "")
+    return next((place[:200] for place in told if _url_host(place) not in LOOPBACK_NAMES), "")
 
 
-def _host_of(place: str) -> str:
+def _url_host(place: str) -> str:
     try:
         return split_domain_port(urlsplit(place).netloc)[0]
     except ValueError:

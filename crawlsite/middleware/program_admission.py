@@ -71,11 +71,11 @@ class ProgramAdmission:
         """
         if not self.is_full():
             return False
-        head = bytes_at_hand(connection, HEAD_BYTES)
-        if not is_short(head):
+        head = received_bytes(connection, HEAD_BYTES)
+        if not is_short_request(head):
             return False
         self.crowded_at = monotonic()
-        answer, sent = refusal_answer(), 0
+        answer, sent = busy_answer(), 0
         with suppress(OSError):  # the client has closed the connection, or reads no answer
             connection.recv(len(head))
             sent = connection.send(answer)
@@ -91,7 +91,7 @@ def admission_of(threads: int) -> ProgramAdmission:
     return ProgramAdmission(program_places(threads))
 
 
-def bytes_at_hand(connection: socket.socket, most_bytes: int) -> bytes:
+def received_bytes(connection: socket.socket, most_bytes: int) -> bytes:
     """The bytes that have arrived, without removing them; empty if there are none."""
     try:
         return connection.recv(most_bytes, socket.MSG_PEEK | socket.MSG_DONTWAIT)
@@ -99,13 +99,13 @@ def bytes_at_hand(connection: socket.socket, most_bytes: int) -> bytes:
         return b""
 
 
-def is_of_program(head: bytes) -> bool:
+def is_request_of_program(head: bytes) -> bool:
     """Whether the first bytes of a request are those of a program's request."""
     _, _, target = head.partition(b" ")
     return target.decode("latin-1").startswith(PROGRAM_PATHS)
 
 
-def is_short(head: bytes) -> bool:
+def is_short_request(head: bytes) -> bool:
     """Whether these bytes are exactly one request of a program, without a body, that leaves the
     connection open.
     """
@@ -113,7 +113,7 @@ def is_short(head: bytes) -> bool:
     return (
         line.startswith(b"GET ")
         and line.endswith(b" HTTP/1.1")
-        and is_of_program(line)
+        and is_request_of_program(line)
         and head.find(b"\r\n\r\n") == len(head) - 4
         and head.count(b"\n") == head.count(b"\r\n")
         and b"\0" not in head
@@ -122,7 +122,7 @@ def is_short(head: bytes) -> bool:
     )
 
 
-def refusal_answer() -> bytes:
+def busy_answer() -> bytes:
     """The answer that `AdmissionMiddleware` gives to other requests."""
     status, body = HTTPStatus.SERVICE_UNAVAILABLE, json.dumps({"detail": NO_PLACE})
     lines = (

@@ -25,12 +25,16 @@ from typing import Any
 from gunicorn.http.errors import ParseException
 from gunicorn.workers.gthread import ThreadWorker
 
-from crawlsite.middleware.program_admission import admission_of, is_of_program, program_places
+from crawlsite.middleware.program_admission import (
+    admission_of,
+    is_request_of_program,
+    program_places,
+)
 from crawlsite.middleware.thread_connection import PIECE_SECONDS, ThreadConnection
 from crawlsite.middleware.whole_request import (
     Arrival,
     IncomingRequest,
-    most_bytes,
+    body_limit,
 )
 
 REQUEST_SECONDS = 20.0
@@ -73,7 +77,7 @@ class RequestThreads:
 
     def submit(self, handle: Callable[[Any], Any], connection: Any) -> Future[Any]:
         """Give a request to its threads. Only the first bytes decide which threads answer it."""
-        is_program = is_of_program(connection.sock.peek(LOOK_BYTES))
+        is_program = is_request_of_program(connection.sock.peek(LOOK_BYTES))
         return (self._programs if is_program else self._pages).submit(handle, connection)
 
     def shutdown(self, *, wait: bool = True) -> None:
@@ -108,7 +112,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         if self.nr_conns >= self.worker_connections:
             silent = self.pending_conns if len(self.pending_conns) > 1 else ()
             waiting = (self._coming, self._closing, self._leaving, self.keepalived_conns)
-            self._drop_one((silent, *waiting))
+            self._drop_oldest((silent, *waiting))
 
     def on_client_socket_readable(self, conn: Any, client: socket.socket) -> None:
         if not self._refuse_if_full(conn, self.keepalived_conns):
@@ -146,13 +150,13 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         if conn.parser:  # bytes that were sent after the previous request
             coming.text += conn.parser.unreader.take_buffered() + conn.sock.take_unread()
             self._coming_bytes += len(coming.text)
-        self.poller.register(conn.sock, EVENT_READ, partial(self._on_more, conn))
+        self.poller.register(conn.sock, EVENT_READ, partial(self._on_bytes_received, conn))
         if coming.text:
-            self._judge(conn, coming)
+            self._start_if_whole(conn, coming)
         else:
-            self._on_more(conn, conn.sock)
+            self._on_bytes_received(conn, conn.sock)
 
-    def _on_more(self, conn: Any, _: Any) -> None:
+    def _on_bytes_received(self, conn: Any, _: Any) -> None:
         coming = self._coming[conn]
         try:
             piece = conn.sock.plain.recv(READ_BYTES)
@@ -165,13 +169,13 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             return
         coming.text += piece
         self._coming_bytes += len(piece)
-        self._judge(conn, coming)
+        self._start_if_whole(conn, coming)
         if self._coming_bytes > MOST_ROOM_BYTES:
             large = (one for one, it in self._coming.items() if len(it.text) > READ_BYTES)
             # not this connection, which a thread may have by now
             self._drop(next(large, next(iter(self._coming))))
 
-    def _judge(self, conn: Any, coming: IncomingRequest) -> None:
+    def _start_if_whole(self, conn: Any, coming: IncomingRequest) -> None:
         arrival = coming.arrival()
         if arrival is Arrival.PART:
             if coming.waits:
@@ -215,9 +219,9 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         """
         if conn.sock.held_bytes and conn.sock.fileno() >= 0:
             self._leaving[conn] = fs, monotonic() + PIECE_SECONDS
-            self.poller.register(conn.sock, EVENT_WRITE, partial(self._on_room, conn))
+            self.poller.register(conn.sock, EVENT_WRITE, partial(self._on_writable, conn))
             if sum(one.sock.held_bytes for one in self._leaving) > MOST_ROOM_BYTES:
-                self._drop_one((self._leaving,))
+                self._drop_oldest((self._leaving,))
         elif not fs.cancelled() and not fs.exception() and fs.result():
             if conn.sock.peek(1):
                 self.enqueue_req(conn)  # a further request was sent after this one
@@ -226,7 +230,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         else:
             self._close(conn)
 
-    def _on_room(self, conn: Any, _: Any) -> None:
+    def _on_writable(self, conn: Any, _: Any) -> None:
         fs, _ = self._leaving[conn]
         try:
             if conn.sock.flush():
@@ -249,9 +253,9 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
             self._drop(conn)
             return
         self._closing[conn] = monotonic() + LINGER_SECONDS
-        self.poller.register(conn.sock, EVENT_READ, partial(self._on_end, conn))
+        self.poller.register(conn.sock, EVENT_READ, partial(self._on_end_received, conn))
 
-    def _on_end(self, conn: Any, _: Any) -> None:
+    def _on_end_received(self, conn: Any, _: Any) -> None:
         try:
             more = conn.sock.plain.recv(READ_BYTES)
         except BlockingIOError:
@@ -277,7 +281,7 @@ class DeadlineWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no typ
         self.nr_conns -= 1
         conn.close()
 
-    def _drop_one(self, places: Iterable[Iterable[Any]]) -> None:
+    def _drop_oldest(self, places: Iterable[Iterable[Any]]) -> None:
         """Drop the client that has used its memory for the longest time."""
         conn = next((next(iter(place), None) for place in places if place), None)
         if conn:
@@ -311,7 +315,7 @@ class RequestBufferMiddleware:
         if environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "HTTP_HOST" not in environ:
             # RFC 9112, 3.2
             return _refusing_answer(start_response, HTTPStatus.BAD_REQUEST, "it has no Host")
-        most = most_bytes(
+        most = body_limit(
             "HTTP_AUTHORIZATION" in environ or "sessionid=" in environ.get("HTTP_COOKIE", "")
         )
         coding = environ.pop("HTTP_TRANSFER_ENCODING", "")

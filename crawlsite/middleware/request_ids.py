@@ -16,7 +16,7 @@ HEADER = "X-Request-ID"
 _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
-def current_id() -> str:
+def current_request_id() -> str:
     """The id of the current request; empty outside one."""
     return _current.get()
 
@@ -33,7 +33,7 @@ class RequestIdMiddleware:
         token = _current.set(secrets.token_hex(6))
         try:
             response = self.get_response(request)
-            response[HEADER] = current_id()
+            response[HEADER] = current_request_id()
             return response
         finally:
             _current.reset(token)
@@ -41,7 +41,7 @@ class RequestIdMiddleware:
 
 def add_request_id(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
     """A processor of log lines that adds the ID."""
-    if number := current_id():
+    if number := current_request_id():
         event["request_id"] = number
     return event
 
@@ -51,4 +51,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
     It uses no context of the request, since the fault may be in the context.
     """
-    return HttpResponseServerError(render_to_string("500.html", {"request_id": current_id()}))
+    return HttpResponseServerError(
+        render_to_string("500.html", {"request_id": current_request_id()})
+    )

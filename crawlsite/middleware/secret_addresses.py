@@ -33,7 +33,7 @@ def _pattern_of(host: str) -> str:
     return below + re.escape(host.removeprefix("."))
 
 
-def processor_of(hides: Hiding) -> Callable[[WrappedLogger, str, str], str]:
+def log_processor(hides: Hiding) -> Callable[[WrappedLogger, str, str], str]:
     """Return the last processor of log lines. It hides secrets, since requests, errors and
     tracebacks may quote an address.
     """
@@ -55,7 +55,7 @@ class SecretAddressFilter(logging.Filter):
         return True
 
 
-def keep_secrets_of_gunicorn(hosts: Sequence[str]) -> None:
+def hide_secrets_in_gunicorn_logs(hosts: Sequence[str]) -> None:
     """Keep secret parts of addresses out of gunicorn's own log lines."""
     log = logging.getLogger("gunicorn.error")
     if not any(isinstance(one, SecretAddressFilter) for one in log.filters):

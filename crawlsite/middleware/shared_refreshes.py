@@ -73,15 +73,15 @@ class CachedRefresh(NamedTuple):
     #: PostgreSQL's snapshot at that time
     seen: str
 
-    def is_good(self, changes: int, *, more_seconds: float = 0) -> bool:
+    def is_usable(self, changes: int, *, more_seconds: float = 0) -> bool:
         good_for = min(max(FRESH_SECONDS, TIMES * self.took) + more_seconds, MOST_SECONDS)
         return self.changes == changes and abs(time.time() - self.at) < good_for
 
-    def is_of_now(self, changes: int) -> bool:
+    def is_current(self, changes: int) -> bool:
         """Whether it is still fresh, or no transaction has begun or ended since it was rendered."""
         is_young = abs(time.time() - self.at) < UNWRITTEN_SECONDS
-        return self.is_good(changes) or (
-            self.changes == changes and is_young and self.seen == _seen_now()
+        return self.is_usable(changes) or (
+            self.changes == changes and is_young and self.seen == _current_changes()
         )
 
 
@@ -99,32 +99,32 @@ class SharedRefreshMiddleware:
                 return self._shared_answer(request)
         response = self.get_response(request)
         if request.method not in SAFE_METHODS and response.status_code < HTTPStatus.BAD_REQUEST:
-            _forget_all()
+            _forget_cached_refreshes()
         return response
 
     def _shared_answer(self, request: HttpRequest) -> HttpResponse:
-        key = f"refreshes/{_digest(request)}"
+        key = f"refreshes/{_request_digest(request)}"
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
             kept, changes = _cached_refresh(key)
-            if kept and kept.is_of_now(changes):
-                return _answer(kept)
+            if kept and kept.is_current(changes):
+                return _answer_from_cache(kept)
             if time.monotonic() > until or cache.add(
                 f"{key}/rendering", 1, timeout=PATIENCE_SECONDS
             ):
                 # another process may have rendered the page since the look above
                 kept, changes = _cached_refresh(key)
-                if kept and kept.is_of_now(changes):
+                if kept and kept.is_current(changes):
                     cache.delete(f"{key}/rendering")
-                    return _answer(kept)
+                    return _answer_from_cache(kept)
                 return self._rendered(request, key, changes)
-            if kept and kept.is_good(changes, more_seconds=STALE_SECONDS):
-                return _answer(kept)
+            if kept and kept.is_usable(changes, more_seconds=STALE_SECONDS):
+                return _answer_from_cache(kept)
             time.sleep(LOOK_SECONDS)  # another process renders the page, and stores it in Redis
 
     def _rendered(self, request: HttpRequest, key: str, changes: int) -> HttpResponse:
         try:
-            at, seen = time.time(), _seen_now()
+            at, seen = time.time(), _current_changes()
             response = self.get_response(request)
             if _may_be_shared(request, response):
                 took, kind = time.time() - at, response["Content-Type"]
@@ -162,7 +162,7 @@ def _cached_refresh(key: str) -> tuple[CachedRefresh | None, int]:
     return CachedRefresh(*found[key]) if key in found else None, found.get(CHANGES, 0)
 
 
-def _seen_now() -> str:
+def _current_changes() -> str:
     """PostgreSQL's current snapshot. It changes with every writing transaction, when it begins and
     when its rows become visible.
     """
@@ -171,7 +171,7 @@ def _seen_now() -> str:
         return str(cursor.fetchone()[0])
 
 
-def _digest(request: HttpRequest) -> str:
+def _request_digest(request: HttpRequest) -> str:
     """The digest of everything on which a refresh may depend: its address, its user's permissions,
     and the user's preferences.
     """
@@ -187,13 +187,13 @@ def _digest(request: HttpRequest) -> str:
     return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
 
-def _answer(kept: CachedRefresh) -> HttpResponse:
+def _answer_from_cache(kept: CachedRefresh) -> HttpResponse:
     return HttpResponse(
         kept.content, content_type=kept.content_type, headers={"Vary": "HX-Request, Cookie"}
     )
 
 
-def _forget_all() -> None:
+def _forget_cached_refreshes() -> None:
     """Forget all refreshes. If Redis does not answer, they expire a little later."""
     # a ValueError means that Redis has lost the count meanwhile
     with suppress(RedisError, ValueError):

@@ -71,10 +71,10 @@ class IncomingRequest:
             return Arrival.LONG_HEAD if self._looked > MOST_HEAD_BYTES else Arrival.PART
         if end > MOST_HEAD_BYTES:
             return Arrival.LONG_HEAD
-        heads = _heads(bytes(self.text[start:end]))
+        heads = _head_fields(bytes(self.text[start:end]))
         self.waits = heads.get(b"expect", b"").lower() == b"100-continue"
         begin = end + len(END_OF_HEAD)
-        most = most_bytes(b"authorization" in heads or b"sessionid=" in heads.get(b"cookie", b""))
+        most = body_limit(b"authorization" in heads or b"sessionid=" in heads.get(b"cookie", b""))
         self._most = begin + most
         if coding := heads.get(b"transfer-encoding"):
             if coding.lower() != b"chunked" or b"content-length" in heads:
@@ -122,14 +122,14 @@ class ChunksEnd:
         return end - self._at > MOST_SIZE_LINE_BYTES
 
 
-def most_bytes(is_known: bool) -> int:
+def body_limit(is_known: bool) -> int:
     """The largest size of a body. is_known: whether the request has the cookie of a session or a
     token.
     """
     return MOST_BYTES if is_known else MOST_BYTES_OF_STRANGERS
 
 
-def _heads(head: bytes) -> dict[bytes, bytes]:
+def _head_fields(head: bytes) -> dict[bytes, bytes]:
     """The fields of the head. Fields of one name are joined, so that a repeated length is no
     number.
     """

@@ -21,7 +21,7 @@ from whitenoise import WhiteNoise
 
 from crawling.base.use import module_of_use
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
-from crawlsite.middleware.secret_addresses import keep_secrets_of_gunicorn
+from crawlsite.middleware.secret_addresses import hide_secrets_in_gunicorn_logs
 from crawlsite.private_files import keep_private
 
 #: the time for which a thread keeps its connection to PostgreSQL
@@ -35,7 +35,7 @@ def make_application() -> Callable[..., Iterable[bytes]]:
     keep_private()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     django.setup()
-    keep_secrets_of_gunicorn(settings.OWN_HOSTS)
+    hide_secrets_in_gunicorn_logs(settings.OWN_HOSTS)
     if not apps.is_installed(EXPORTS):
         return answer_nothing
     answers = module_of_use(apps.get_app_config("exports"), "replay.answers")
@@ -46,11 +46,11 @@ def make_application() -> Callable[..., Iterable[bytes]]:
 
     kept = {"CONN_MAX_AGE": KEPT_SECONDS, "CONN_HEALTH_CHECKS": True}
     connections.settings[DEFAULT_DB_ALIAS].update(kept)
-    player = released_files(settings.REPLAY_DIR, answers.answer_nothing, add_headers)
+    player = files_when_released(settings.REPLAY_DIR, answers.answer_nothing, add_headers)
     return RequestBufferMiddleware(answers.with_player(player)).__call__
 
 
-def released_files(
+def files_when_released(
     folder: Path, otherwise: Application, add_headers: Callable[[Headers, str, str], None]
 ) -> Application:
     """The files of ReplayWeb.page, which may be installed while this process runs."""

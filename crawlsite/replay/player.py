@@ -57,7 +57,7 @@ class NpmPackage:
         """Why npm cannot fetch the package, as a sentence; empty if it can."""
         once = ("--fetch-retries=0", "--fetch-timeout=5000")
         try:
-            said = _npm("view", f"{self.name}@{self.version}", "dist.integrity", *once)
+            said = _npm_output("view", f"{self.name}@{self.version}", "dist.integrity", *once)
         except NoPackage as reason:
             return str(reason)
         return "" if said.strip() == self.integrity else "The registry of npm has another package."
@@ -66,12 +66,12 @@ class NpmPackage:
         """Fetch the package by npm and install it. Raises NoPackage, BadPackage, OSError."""
         with TemporaryDirectory() as folder:
             wanted = f"{self.name}@{self.version}"
-            _npm("pack", "--silent", wanted, folder=folder, seconds=FETCH_SECONDS)
+            _npm_output("pack", "--silent", wanted, folder=folder, seconds=FETCH_SECONDS)
             self.install(Path(folder) / f"{self.name}-{self.version}.tgz", state_dir)
 
     def install(self, package: Path, state_dir: Path) -> None:
         """Unpack the kept files of a package. Raises BadPackage, OSError."""
-        if (found := _integrity(package)) != self.integrity:
+        if (found := _integrity_of_file(package)) != self.integrity:
             raise BadPackage(f"{package} has the checksum {found}, not {self.integrity}.")
         place = self.folder(state_dir)
         fresh = place.with_name(f"{self.version}.unfinished")
@@ -87,7 +87,7 @@ class NpmPackage:
         fresh.rename(place)
 
 
-def _npm(*words: str, folder: str | None = None, seconds: float = ASK_SECONDS) -> str:
+def _npm_output(*words: str, folder: str | None = None, seconds: float = ASK_SECONDS) -> str:
     """The output of a command of npm. Raises NoPackage."""
     program = shutil.which("npm")
     if program is None:
@@ -109,7 +109,7 @@ def _npm(*words: str, folder: str | None = None, seconds: float = ASK_SECONDS) -
     return end.stdout
 
 
-def _integrity(package: Path) -> str:
+def _integrity_of_file(package: Path) -> str:
     with package.open("rb") as file:
         digest = hashlib.file_digest(file, "sha512").digest()
     return "sha512-" + b64encode(digest).decode()

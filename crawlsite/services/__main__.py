@@ -25,7 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
     keep_private()
     state_dir: Path = options.state_dir.expanduser().resolve()
-    pair = EmbeddedServers(state_dir, wanted=env.servers_to_bring(), loose=options.fast_and_loose)
+    pair = EmbeddedServers(
+        state_dir, wanted=env.embedded_server_names(), loose=options.fast_and_loose
+    )
     with StopSignals() as signals:
         try:
             pair.start(signals.pause, join=True)
@@ -67,7 +69,9 @@ def _run(command: list[str], addresses: dict[str, str], signals: StopSignals) ->
     try:
         # the caller's
         process = subprocess.Popen(  # noqa: S603
-            command, env=env.for_child(addresses), preexec_fn=die_with_parent(signal.SIGTERM)
+            command,
+            env=env.child_environment(addresses),
+            preexec_fn=die_with_parent(signal.SIGTERM),
         )
     except OSError as error:
         print(f"crawlsite: {command[0]}: {error.strerror}", file=sys.stderr)

@@ -38,10 +38,10 @@ class Stack:
         self.environment = environment
         self.signals = signals
         self.state_dir = environment.state_dir
-        self.pair = EmbeddedServers(self.state_dir, wanted=env.servers_to_bring())
+        self.pair = EmbeddedServers(self.state_dir, wanted=env.embedded_server_names())
         values = variables(environment, platform=sys.platform)
         self.plan = read_procfile(procfile, environment, values)
-        self.child_env = env.for_child(
+        self.child_env = env.child_environment(
             {**self.pair.addresses, **values, "STATE_DIR": str(self.state_dir)}
         )
         self.preload = Preload(self.child_env, self.plan)

@@ -33,7 +33,7 @@ def time_ago(at: datetime | None) -> SafeString | str:
     """A time as its distance from now, with the exact time on hover and for programs; a dash for
     None.
     """
-    return time_at(at, _in_words(at)) if at else "–"
+    return time_at(at, _distance_in_words(at)) if at else "–"
 
 
 @register.simple_tag
@@ -48,7 +48,7 @@ def time_at(at: datetime, words: str) -> SafeString:
     )
 
 
-def _in_words(at: datetime) -> str:
+def _distance_in_words(at: datetime) -> str:
     """A distance in words. Days are rounded and have their date, so that a time a week from now is
     not shown as six days and 23 hours.
     """
@@ -87,9 +87,9 @@ class _UrlNode(defaulttags.URLNode):
         if any(type(one) not in (int, str) for one in (*arguments, *named.values())):
             return str(super().render(context))
         try:
-            address = _address(
+            address = _reversed_address(
                 (get_urlconf() or settings.ROOT_URLCONF, get_script_prefix()),
-                _application(getattr(context, "request", None)),
+                _current_application(getattr(context, "request", None)),
                 self.view_name.resolve(context),
                 tuple(arguments),
                 tuple(named.items()),
@@ -104,13 +104,13 @@ class _UrlNode(defaulttags.URLNode):
         return str(conditional_escape(address)) if context.autoescape else address
 
 
-def _application(request: HttpRequest | None) -> str | None:
+def _current_application(request: HttpRequest | None) -> str | None:
     match = getattr(request, "resolver_match", None)
     return getattr(request, "current_app", getattr(match, "namespace", None))
 
 
 @lru_cache(ADDRESSES)
-def _address(
+def _reversed_address(
     _of: tuple[str, str],
     application: str | None,
     view: str,

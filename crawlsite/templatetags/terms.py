@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from crawlsite.help import GLOSSARY, terms
+from crawlsite.help import GLOSSARY, glossary_terms
 
 register = template.Library()
 
@@ -21,5 +21,8 @@ def term(name: str, words: str = "") -> SafeString:
     """
     address = f"{reverse('help-document', args=[GLOSSARY])}#{slugify(name)}"
     return format_html(
-        '<a class="term" href="{}" title="{}">{}</a>', address, terms()[name], words or name
+        '<a class="term" href="{}" title="{}">{}</a>',
+        address,
+        glossary_terms()[name],
+        words or name,
     )

@@ -73,12 +73,12 @@ class Lane:
     def _start_thread_if_needed(self) -> None:
         if len(self._threads) < min(self._size, self._busy + len(self._jobs)) and not self._closing:
             thread = threading.Thread(
-                target=self._serve, name=f"dns-{self._label}-{len(self._threads)}", daemon=True
+                target=self._run_jobs, name=f"dns-{self._label}-{len(self._threads)}", daemon=True
             )
             self._threads.append(thread)
             thread.start()
 
-    def _serve(self) -> None:
+    def _run_jobs(self) -> None:
         while (job := self._await_job()) is not None:
             try:
                 self._work(job)

@@ -33,14 +33,14 @@ MEASURED_SECONDS = 30.0
 NEW_NAMES_A_MINUTE = 120
 
 
-def must_ask(entry: CachedAnswer | None, *, due: float, now: float) -> bool:
+def needs_look_up(entry: CachedAnswer | None, *, due: float, now: float) -> bool:
     """Whether a host that is due at `due` needs a look-up now. entry: the last answer."""
     if entry is None:
         return True
     if entry.retry_at is not None and now < entry.retry_at:
         return False
     if entry.fresh_until > max(due, now):
-        return _is_popular_and_old(entry, now)
+        return _is_popular_and_aging(entry, now)
     if due <= now:
         return now - entry.resolved_at >= GRACE_SECONDS - LEAD_SECONDS
     lead = due - max(LEAD_SECONDS, 2 * entry.cost_seconds)
@@ -49,7 +49,7 @@ def must_ask(entry: CachedAnswer | None, *, due: float, now: float) -> bool:
     return entry.resolved_at < lead
 
 
-def _is_popular_and_old(entry: CachedAnswer, now: float) -> bool:
+def _is_popular_and_aging(entry: CachedAnswer, now: float) -> bool:
     """Whether the name is popular (used more than once in its TTL) and its answer is old."""
     life = entry.life_seconds
     return (
@@ -108,7 +108,7 @@ class MadeUpNameDetector:
         self._counts: Counter[str] = Counter()
         self._since = now
 
-    def is_one_too_many(self, name: str, now: float) -> bool:
+    def exceeds_limit(self, name: str, now: float) -> bool:
         """Count a new name; return whether it is one too many."""
         if now - self._since >= 60:
             self._counts.clear()
@@ -150,11 +150,11 @@ class Agenda:
         self._told = {host: due for host, due in self._told.items() if self._hosts.get(host) == due}
         return found
 
-    def under_all_spellings(self, found: Resolution) -> dict[str, Resolution]:
+    def by_spelling(self, found: Resolution) -> dict[str, Resolution]:
         """Return a name's resolution for each due host, in each of its spellings."""
         return dict.fromkeys(self._spellings.get(found.name, []), found)
 
-    def unreported(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
+    def unreported_hosts(self, found: dict[str, Resolution]) -> dict[str, Resolution]:
         """The hosts of `found` that were not yet reported for their due time."""
         return {host: one for host, one in found.items() if host not in self._told}
 

@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from dnscache.lookup import Server, ask, configured_servers
+from dnscache.lookup import Server, configured_servers, query_name
 from dnscache.models import DnsPreResolver
 from dnscache.name_servers import LookupBudget
 from dnscache.preresolver.gate import ALIVE_SECONDS
@@ -30,10 +30,10 @@ from dnscache.preresolver.plan import (
     Agenda,
     LookupRate,
     MadeUpNameDetector,
-    must_ask,
+    needs_look_up,
     threads_for,
 )
-from dnscache.protocol.answers import DnsStatus, Reply, answer_from
+from dnscache.protocol.answers import DnsStatus, Reply, answer_of_reply
 from dnscache.regions.entry import CachedAnswer
 from dnscache.resolution import AnswerSource, Resolution, resolution_of
 from dnscache.resolver import Resolver
@@ -89,7 +89,7 @@ class PreResolver:
         self._rank = rank
         now = time.monotonic()
         self._pace = LookupRate(now)
-        self._budget = LookupBudget(self._servers, ramp_seconds=ramp_seconds)
+        self._budget = LookupBudget(self._servers_to_ask, ramp_seconds=ramp_seconds)
         self._main = Lane("main", lambda job: self._look_up(job, MAIN_TRIES))
         self._slow = Lane("slow", lambda job: self._look_up(job, SLOW_TRIES))
         self._replies: SimpleQueue[tuple[LookupJob, Reply | None, bool]] = SimpleQueue()
@@ -109,16 +109,16 @@ class PreResolver:
         self._resolver.recall(self._agenda.dues.keys() - self._queued, now)
         for name, due in self._agenda.dues.items():
             entry = self._memory.space.find(name)
-            if must_ask(entry, due=due, now=now):
-                self._start(name, due, is_new=entry is None)
+            if needs_look_up(entry, due=due, now=now):
+                self._queue_name(name, due, is_new=entry is None)
             if entry is not None and entry.may_be_served(now):
-                found |= self._agenda.under_all_spellings(
+                found |= self._agenda.by_spelling(
                     resolution_of(entry, AnswerSource.MEMORY, now=now, waited=0)
                 )
-        self._resize()
+        self._resize_lanes()
         self._budget.refill(min(len(self._queued), self._slots()))
-        self._deliver_news(self._agenda.unreported(found))
-        self._deliver_news(self._take_in(wait))
+        self._deliver_answers(self._agenda.unreported_hosts(found))
+        self._deliver_answers(self._store_replies(wait))
 
     @property
     def under_way(self) -> int:
@@ -139,12 +139,12 @@ class PreResolver:
             self._memory.end_lookup(name, None, self._resolver.clock())
         self._begun.clear()
 
-    def _deliver_news(self, found: dict[str, Resolution]) -> None:
+    def _deliver_answers(self, found: dict[str, Resolution]) -> None:
         if found:
             self._deliver(found)
             self._agenda.note(found)
 
-    def _start(self, name: str, due: float, *, is_new: bool) -> None:
+    def _queue_name(self, name: str, due: float, *, is_new: bool) -> None:
         """Queue a name.
 
         A caller that needs the name sooner looks it up itself, and does not wait for the lane.
@@ -154,11 +154,11 @@ class PreResolver:
         self._queued.add(name)
         now = time.monotonic()
         self._pace.begin(1, now)
-        lane = self._slow if is_new and self._crowds.is_one_too_many(name, now) else self._main
+        lane = self._slow if is_new and self._crowds.exceeds_limit(name, now) else self._main
         lane.put(LookupJob(self._rank(name, due), name, due))
         self.counts["queued"] += 1
 
-    def _resize(self) -> None:
+    def _resize_lanes(self) -> None:
         now, slots = time.monotonic(), self._slots()
         slow = min(slots // 2, self._slow.depth, MOST_THREADS)
         if slots == 1:  # the lanes take turns
@@ -177,30 +177,32 @@ class PreResolver:
         if servers is None:
             return
         reply = None
-        if job.name in self._begun or self._begins_lookup(job):
-            reply = ask(job.name, seconds=sum(tries), servers=servers, tries=tries, is_paid=True)
+        if job.name in self._begun or self._begin_lookup(job):
+            reply = query_name(
+                job.name, seconds=sum(tries), servers=servers, tries=tries, is_paid=True
+            )
         elif servers:
             self._budget.give_back(servers[0])
         self._budget.done()
         self._replies.put((job, reply, tries is SLOW_TRIES))
 
-    def _servers(self) -> tuple[Server, ...]:
+    def _servers_to_ask(self) -> tuple[Server, ...]:
         return configured_servers() if self._resolver.servers is None else self._resolver.servers
 
-    def _begins_lookup(self, job: LookupJob) -> bool:
+    def _begin_lookup(self, job: LookupJob) -> bool:
         """Begin the look-up. Return False if another thread has the answer by now, or is looking
         the name up.
         """
         now = self._resolver.clock()
         if (
-            not must_ask(self._memory.find(job.name, now), due=job.due, now=now)
+            not needs_look_up(self._memory.find(job.name, now), due=job.due, now=now)
             or self._memory.begin_renewal(job.name) is None
         ):
             return False
         self._begun.add(job.name)
         return True
 
-    def _take_in(self, wait: float) -> dict[str, Resolution]:
+    def _store_replies(self, wait: float) -> dict[str, Resolution]:
         """Wait for a reply, store all replies that have come, and return their answers for the due
         hosts.
         """
@@ -222,7 +224,7 @@ class PreResolver:
         return {
             host: one
             for resolved in learnt
-            for host, one in self._agenda.under_all_spellings(resolved).items()
+            for host, one in self._agenda.by_spelling(resolved).items()
         }
 
     def _store_reply(
@@ -243,7 +245,7 @@ class PreResolver:
         self.counts[reply.status] += 1
         now = self._resolver.clock()
         previous = self._memory.space.find(job.name)
-        answer = answer_from(
+        answer = answer_of_reply(
             job.name, reply, previous=previous.answer if previous else None, now=now
         )
         return self._memory.end_lookup(job.name, answer, now)

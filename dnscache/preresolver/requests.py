@@ -52,7 +52,7 @@ class RequestQueue(Generic[R]):
     def submit(self, request: R, name: str, now: float) -> None:
         self._queue.append(Waiting(request, name, now))
 
-    def next_for(self, is_cached: Callable[[str], bool], now: float) -> tuple[R, TurnKind] | None:
+    def take_next(self, is_cached: Callable[[str], bool], now: float) -> tuple[R, TurnKind] | None:
         """Take the next request, as HIT or SWAPPED (from the cache) or DIRECT (by a look-up). None
         if no request waits.
         """

@@ -77,7 +77,7 @@ def classify(address: str) -> AddressClass:
     parsed = ipaddress.ip_address(address)
     if isinstance(parsed, IPv4Address):
         return _plain_class(parsed)
-    embedded = [_plain_class(inner) for inner in _embedded(parsed)]
+    embedded = [_plain_class(inner) for inner in _embedded_addresses(parsed)]
     inside = next((kind for kind in embedded if kind is not AddressClass.PUBLIC), None)
     if inside:
         return inside
@@ -101,7 +101,7 @@ def plain_address(address: str) -> str:
     return str(parsed)
 
 
-def _embedded(address: IPv6Address) -> list[IPv4Address]:
+def _embedded_addresses(address: IPv6Address) -> list[IPv4Address]:
     value = int(address)
     low = IPv4Address(value & 0xFFFFFFFF)
     if address.ipv4_mapped is not None:

@@ -105,7 +105,9 @@ class DnsAnswer:
         )
 
 
-def answer_from(name: str, reply: Reply, *, previous: DnsAnswer | None, now: float) -> DnsAnswer:
+def answer_of_reply(
+    name: str, reply: Reply, *, previous: DnsAnswer | None, now: float
+) -> DnsAnswer:
     """Return the reply as an answer that begins now; `previous` is the last answer, for counting
     failures.
 
@@ -113,7 +115,7 @@ def answer_from(name: str, reply: Reply, *, previous: DnsAnswer | None, now: flo
     """
     if not reply.status.is_failure:
         return DnsAnswer(name, reply, resolved_at=now, expires_at=now + reply.ttl)
-    fails = 1 + (previous.fails if previous and _same_series(previous, now) else 0)
+    fails = 1 + (previous.fails if previous and _continues_series(previous, now) else 0)
     rest = backoff_seconds(fails)
     if previous and (
         previous.is_usable_stale(now)
@@ -133,7 +135,7 @@ def backoff_seconds(fails: int) -> int:
     )
 
 
-def _same_series(previous: DnsAnswer, now: float) -> bool:
+def _continues_series(previous: DnsAnswer, now: float) -> bool:
     """Whether a failure continues the series of the previous ones. Old failures do not count: a
     name without requests for a while has all its tries again.
     """

@@ -55,22 +55,23 @@ def read_host(text: str) -> HostName:
     Raises BadName with the reason, or RefusedName for a name that RFC 6761 keeps from the network.
     """
     if text.startswith("[") or ":" in text:
-        return HostName(_ipv6(text), True)
-    name = _with_plain_letters(text).removesuffix(".")
+        return HostName(_canonical_ipv6(text), True)
+    name = _plain_letters(text).removesuffix(".")
     labels = name.split(".")
     if _NUMBER.fullmatch(labels[-1]):
-        return HostName(_ipv4(text, labels), True)
-    name = ".".join(_label(text, label) for label in labels)
+        return HostName(_canonical_ipv4(text, labels), True)
+    name = ".".join(_canonical_label(text, label) for label in labels)
     if len(name) > LONGEST_NAME:
-        raise BadName(f"{_short(text)}: {len(name)} characters, more than {LONGEST_NAME}")
+        raise BadName(f"{_shortened_text(text)}: {len(name)} characters, more than {LONGEST_NAME}")
     if name.rpartition(".")[2] in REFUSED:
         raise RefusedName(
-            f"{_short(text)}: the name is reserved and belongs to no host on the network (RFC 6761)"
+            f"{_shortened_text(text)}: the name is reserved and belongs to no host on the network "
+            "(RFC 6761)"
         )
     return HostName(name, False)
 
 
-def _with_plain_letters(text: str) -> str:
+def _plain_letters(text: str) -> str:
     """The text in lower case, with ordinary letters for full-width ones, and dots for the full
     stops of other scripts.
     """
@@ -79,25 +80,26 @@ def _with_plain_letters(text: str) -> str:
     try:
         return idna.uts46_remap(text, std3_rules=False)
     except idna.IDNAError as error:
-        raise BadName(f"{_short(text)}: {error}") from error
+        raise BadName(f"{_shortened_text(text)}: {error}") from error
 
 
-def _label(text: str, label: str) -> str:
+def _canonical_label(text: str, label: str) -> str:
     if not label:
-        raise BadName(f"{_short(text)}: an empty label" if text else "the host is empty")
+        raise BadName(f"{_shortened_text(text)}: an empty label" if text else "the host is empty")
     if not _ASCII_LABEL.fullmatch(label) or label.startswith("xn--"):
         try:
             label = idna.alabel(label).decode("ascii")
         except idna.IDNAError as error:
-            raise BadName(f"{_short(text)}: {error}") from error
+            raise BadName(f"{_shortened_text(text)}: {error}") from error
     if len(label) > LONGEST_LABEL:
         raise BadName(
-            f"{_short(text)}: a label of {len(label)} characters, more than {LONGEST_LABEL}"
+            f"{_shortened_text(text)}: a label of {len(label)} characters, "
+            f"more than {LONGEST_LABEL}"
         )
     return label
 
 
-def _ipv6(text: str) -> str:
+def _canonical_ipv6(text: str) -> str:
     """The canonical spelling of an IPv6 address. A zone (`%eth0`) is refused: it names an interface
     of this machine.
     """
@@ -107,10 +109,10 @@ def _ipv6(text: str) -> str:
             raise ValueError("a zone is not allowed")
         return str(ipaddress.IPv6Address(inner))
     except ValueError as error:
-        raise BadName(f"{_short(text)}: not an IPv6 address ({error})") from error
+        raise BadName(f"{_shortened_text(text)}: not an IPv6 address ({error})") from error
 
 
-def _ipv4(text: str, parts: list[str]) -> str:
+def _canonical_ipv4(text: str, parts: list[str]) -> str:
     """The canonical spelling of an IPv4 address: one to four numbers in base 8, 10 or 16, the last
     of which fills the remaining bytes.
     """
@@ -124,7 +126,7 @@ def _ipv4(text: str, parts: list[str]) -> str:
             raise ValueError("numbers out of range")
     except ValueError as error:
         raise BadName(
-            f"{_short(text)}: ends in a number but is not an IPv4 address ({error})"
+            f"{_shortened_text(text)}: ends in a number but is not an IPv4 address ({error})"
         ) from error
     return str(ipaddress.IPv4Address(value))
 
@@ -137,7 +139,7 @@ def _part_of_ipv4(part: str) -> int:
     return int(part, 8 if len(part) > 1 and part.startswith("0") else 10)
 
 
-def _short(text: str) -> str:
+def _shortened_text(text: str) -> str:
     """The text, shortened for a message, since a hostile text can have megabytes."""
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
@@ -160,10 +162,10 @@ def levels_of(name: str) -> Levels:
 
     A public suffix or single label, which is not registered, counts as a registered name.
     """
-    return levels_below(_suffixes().privatesuffix(name) or name, name)
+    return split_below(_suffixes().privatesuffix(name) or name, name)
 
 
-def levels_below(first: str, name: str) -> Levels:
+def split_below(first: str, name: str) -> Levels:
     """Split a name whose registered part is known."""
     if first == name:
         return Levels(name)

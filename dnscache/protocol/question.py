@@ -70,13 +70,13 @@ class DnsQuery:
         if heard.is_alias or heard.addresses or heard.has_soa:
             self._ttl = min(self._ttl, heard.ttl)
         if heard.addresses:
-            self._settle(
+            self._set_reply(
                 DnsStatus.OK, self._ttl, upstream, heard.rcode, heard.addresses[:MOST_ADDRESSES]
             )
         elif heard.rcode == dns.rcode.NXDOMAIN or heard.has_soa or not heard.is_alias:
             status = DnsStatus.NXDOMAIN if heard.rcode == dns.rcode.NXDOMAIN else DnsStatus.NODATA
             longest = LONGEST_NEGATIVE_SECONDS if heard.has_soa else NEGATIVE_WITHOUT_SOA_SECONDS
-            self._settle(status, min(self._ttl, longest), upstream, heard.rcode)
+            self._set_reply(status, min(self._ttl, longest), upstream, heard.rcode)
         else:
             self._follow_alias(upstream, heard.rcode)
         return None
@@ -93,7 +93,7 @@ class DnsQuery:
         else:
             self.step = QueryStep.ALIAS
 
-    def _settle(
+    def _set_reply(
         self,
         status: DnsStatus,
         ttl: int,

@@ -3,8 +3,8 @@ and the answer in a response for the one name and type of the query.
 
 Pure, except that a query has random parts.
 
-An unusual response is left to dnspython: `read` returns None for it (decision 26 says which are
-unusual). A response that `read` understands is read as dnspython reads it; tests compare the two.
+`read_packet` returns None for an unusual response, which dnspython then reads (decision 26 lists
+the unusual ones). It reads all other responses as dnspython does; tests compare the two.
 Sources: RFC 1035, 3596 (AAAA), 6891 (EDNS).
 """
 
@@ -101,19 +101,19 @@ def query_packet(name: str, rdtype: RdataType, *, with_edns: bool = True) -> byt
         edns = 0 if with_edns else -1
         asked = dns.message.make_query(name, rdtype, use_edns=edns, payload=UDP_PAYLOAD_BYTES)
         return asked.to_wire()
-    spelt = _in_mixed_case(name).encode("ascii")
+    spelt = _mix_case(name).encode("ascii")
     labels = b"".join(bytes((len(label),)) + label for label in spelt.split(b"."))
     head = _HEADER.pack(randbits(16), 0x0100, 1, 0, 0, with_edns)
     return head + labels + struct.pack("!BHH", 0, rdtype, 1) + (_OPT if with_edns else b"")
 
 
-def _in_mixed_case(name: str) -> str:
+def _mix_case(name: str) -> str:
     chance = randbits(len(name))
     spelt = enumerate(name.lower())
     return "".join(letter.upper() if chance >> n & 1 else letter for n, letter in spelt)
 
 
-def match(packet: bytes, asked: bytes) -> PacketMatch:
+def match_packet(packet: bytes, asked: bytes) -> PacketMatch:
     """Return whether a packet is an answer to the query `asked`, by its id and its question.
 
     A server that could not read the query may leave the question out.
@@ -133,11 +133,11 @@ def _question_end(asked: bytes) -> int:
     return len(asked) - (len(_OPT) if asked[11] else 0)
 
 
-def read(packet: bytes, asked: bytes) -> ParsedResponse | None:
+def read_packet(packet: bytes, asked: bytes) -> ParsedResponse | None:
     """Return the packet's answer to the query `asked`; None if it does not answer it, or is unusual
     in any way.
     """
-    if match(packet, asked) is not PacketMatch.EXACT:
+    if match_packet(packet, asked) is not PacketMatch.EXACT:
         return None
     question_end = _question_end(asked)
     _, flags, *counts = _HEADER.unpack_from(packet)
@@ -146,14 +146,14 @@ def read(packet: bytes, asked: bytes) -> ParsedResponse | None:
     try:
         name, _ = _read_name(packet, 12)
         name = name.lower()
-        sections = _sections(packet, name, question_end, counts[1:])
+        sections = _read_sections(packet, name, question_end, counts[1:])
         (rdtype,) = struct.unpack_from("!H", packet, question_end - 4)
-        return _response_from(packet, name, rdtype, flags & 0xF, *sections)
+        return _parsed_response(packet, name, rdtype, flags & 0xF, *sections)
     except (_UnusualPacket, IndexError, struct.error):
         return None
 
 
-def _response_from(
+def _parsed_response(
     packet: bytes,
     name: str,
     rdtype: int,
@@ -196,7 +196,7 @@ def _soa_of(packet: bytes, name: str, authority: list[_Record]) -> tuple[int, in
     return zones.get(name)
 
 
-def _sections(
+def _read_sections(
     packet: bytes, asked: str, at: int, counts: list[int]
 ) -> tuple[list[_Record], list[_Record]]:
     """Return the records of answer and authority.

@@ -50,19 +50,19 @@ class TreeNode:
         self.right: Optional[TreeNode] = None  # noqa: UP045
         self.before: Optional[TreeNode] = None  # noqa: UP045
 
-    def hang_left(self, node: TreeNode) -> None:
+    def attach_left(self, node: TreeNode) -> None:
         """Make `node` the first child."""
         node.right, node.before, self.left = self.left, self, node
         if node.right:
             node.right.before = node
 
-    def hang_right(self, node: TreeNode) -> None:
+    def attach_right(self, node: TreeNode) -> None:
         """Put `node` beside this one."""
         node.right, node.before, self.right = self.right, self, node
         if node.right:
             node.right.before = node
 
-    def take_out(self, heir: TreeNode | None = None) -> None:
+    def remove_from_tree(self, heir: TreeNode | None = None) -> None:
         """Leave the tree; `heir` takes over all links, or, without one, the nodes to the right move
         up.
         """
@@ -89,7 +89,7 @@ def nodes_of_row(first: TreeNode | None) -> Iterator[TreeNode]:
         first = first.right
 
 
-def hits_after(hits: float, idle_seconds: float) -> float:
+def decayed_hits(hits: float, idle_seconds: float) -> float:
     """Return the decayed count of hits plus one that comes `idle_seconds` after the last."""
     # idle_seconds may be negative: clocks can be set back
     return 1.0 + (hits * 2.0 ** (-idle_seconds / HALF_LIFE_SECONDS) if idle_seconds > 0 else hits)
@@ -100,7 +100,7 @@ def requests_per_second(hits: float, idle_seconds: float) -> float:
     return _RATE_PER_HIT * hits * float(2.0 ** (-max(0.0, idle_seconds) / HALF_LIFE_SECONDS))
 
 
-def weight(*, cost_seconds: float, life_seconds: float, per_second: float) -> float:
+def answer_weight(*, cost_seconds: float, life_seconds: float, per_second: float) -> float:
     """The threads saved (W). No argument may be negative."""
     demand = per_second * life_seconds
     return cost_seconds * per_second * demand / (1.0 + demand)
@@ -207,7 +207,7 @@ class CachedAnswer(TreeNode):
         return tuple(self.packed.split())
 
     def touch(self, now: float) -> None:
-        self.hits = hits_after(self.hits, now - self.last_access)
+        self.hits = decayed_hits(self.hits, now - self.last_access)
         self.last_access = now
 
     @property
@@ -222,7 +222,7 @@ class CachedAnswer(TreeNode):
 
     def weight(self, now: float) -> float:
         """The number of threads that are saved by keeping this answer."""
-        return weight(
+        return answer_weight(
             cost_seconds=self.cost_seconds,
             life_seconds=self.life_seconds,
             per_second=self.per_second(now),
@@ -260,7 +260,7 @@ def region_of(packed: str) -> Region:
     return _REGIONS[packed.split(SEPARATOR, 13)[12]]
 
 
-def unpack(name: str, packed: str) -> tuple[str, CachedAnswer]:
+def unpack_row(name: str, packed: str) -> tuple[str, CachedAnswer]:
     """Return the registered name and the entry.
 
     The fields are in the order in which `store.stored_rows` selects them.
@@ -272,15 +272,18 @@ def unpack(name: str, packed: str) -> tuple[str, CachedAnswer]:
     entry.name, entry.left, entry.right, entry.before = name, None, None, None
     _unpack_reply(entry, *reply)
     entry.upstream, entry.error = intern(upstream), error
-    entry.resolved_at, entry.retry_at = _seconds(resolved), _seconds(retry) if retry else None
+    entry.resolved_at, entry.retry_at = (
+        _epoch_seconds(resolved),
+        _epoch_seconds(retry) if retry else None,
+    )
     entry.fresh_until = (
         entry.retry_at
         if entry.retry_at is not None and entry.status.is_failure
-        else _seconds(expires)
+        else _epoch_seconds(expires)
     )
     entry.fails, entry.region = int(fails), _REGIONS[region]
     entry.cost_ms, entry.hits = round(1000 * float(cost)), float(hits)
-    entry.last_access = _seconds(used)
+    entry.last_access = _epoch_seconds(used)
     return first, entry
 
 
@@ -300,5 +303,5 @@ def _unpack_reply(
     entry.ttl, entry.resolve_ms = int(ttl), int(resolve_ms)
 
 
-def _seconds(moment: str) -> float:
+def _epoch_seconds(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dnscache.protocol.names import Levels, levels_below, levels_of
+from dnscache.protocol.names import Levels, levels_of, split_below
 from dnscache.regions.entry import CachedAnswer, TreeNode, nodes_of_row
 
 
@@ -31,14 +31,14 @@ class ForwardRegion:
         """
         older: TreeNode | None = self.table2.get(entry.name) or self._parents.pop(entry.name, None)
         if older is not None:
-            self._replace(older, entry)
+            self._replace_node(older, entry)
         else:
-            levels = levels_below(first, entry.name) if first else levels_of(entry.name)
+            levels = split_below(first, entry.name) if first else levels_of(entry.name)
             if levels.third:
                 self.third_level += 1
-                self._parent(levels).hang_left(entry)
+                self._parent_node(levels).attach_left(entry)
             else:
-                self._hang_in_row(levels.first, entry)
+                self._attach_to_row(levels.first, entry)
         self.table2[entry.name] = entry
 
     def remove(self, entry: CachedAnswer) -> None:
@@ -48,15 +48,15 @@ class ForwardRegion:
         del self.table2[entry.name]
         if entry.left is not None:
             node = self._parents[entry.name] = TreeNode(entry.name)
-            self._replace(entry, node)
+            self._replace_node(entry, node)
             return
         levels = levels_of(entry.name)
         parent = self._parents.get(levels.second) if levels.third else None
         self.third_level -= bool(levels.third)
-        self._unhang(levels.first, entry)
+        self._detach(levels.first, entry)
         if parent is not None and parent.left is None:
             del self._parents[parent.name]
-            self._unhang(levels.first, parent)
+            self._detach(levels.first, parent)
 
     def branches(self, first: str) -> Iterator[tuple[TreeNode, list[CachedAnswer]]]:
         """Walk the tree of a registered name in table 1: each name of the second level, or the
@@ -89,31 +89,31 @@ class ForwardRegion:
         limit = used[int(quantile * len(used))]
         return [node.name for node in third if node.last_access < limit]
 
-    def _parent(self, levels: Levels) -> TreeNode:
+    def _parent_node(self, levels: Levels) -> TreeNode:
         node = self.table2.get(levels.second) or self._parents.get(levels.second)
         if node is None:
             node = self._parents[levels.second] = TreeNode(levels.second)
-            self._hang_in_row(levels.first, node)
+            self._attach_to_row(levels.first, node)
         return node
 
-    def _hang_in_row(self, first: str, node: TreeNode) -> None:
+    def _attach_to_row(self, first: str, node: TreeNode) -> None:
         if first in self.table1:
-            self.table1[first].hang_right(node)
+            self.table1[first].attach_right(node)
         else:
             self.table1[first] = node
 
-    def _unhang(self, first: str, node: TreeNode) -> None:
+    def _detach(self, first: str, node: TreeNode) -> None:
         if self.table1.get(first) is node:
             if node.right is None:
                 del self.table1[first]
             else:
                 self.table1[first] = node.right
-        node.take_out()
+        node.remove_from_tree()
 
-    def _replace(self, older: TreeNode, newer: TreeNode) -> None:
+    def _replace_node(self, older: TreeNode, newer: TreeNode) -> None:
         """Put one node in the place of another. Table 1 knows only the head of a row, whose
         `before` is None.
         """
         if older.before is None:
             self.table1[levels_of(older.name).first] = newer
-        older.take_out(heir=newer)
+        older.remove_from_tree(heir=newer)

@@ -22,7 +22,7 @@ REASONS = {
 }
 
 
-def reason_of(status: DnsStatus, fails: int) -> str:
+def failure_reason(status: DnsStatus, fails: int) -> str:
     if status is DnsStatus.OK and fails:
         return "was good; asking again failed"
     return REASONS[status]

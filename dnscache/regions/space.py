@@ -131,34 +131,34 @@ class CacheSpace:
         """Evict entries that are idle and of little weight, and sort the conflict area. Return the
         evicted answers. Called once a minute.
         """
-        old = [entry.name for entry in self._answers() if now >= useful_until(entry)]
-        dropped = self._drop(old, EvictionReason.OLD, now)
+        old = [entry.name for entry in self._all_answers() if now >= useful_until(entry)]
+        dropped = self._evict(old, EvictionReason.OLD, now)
         light = self.reverse.idle_light_names(
             now, share=PURGE_SHARE, idle_seconds=PURGE_IDLE_SECONDS
         )
-        dropped += self._drop(light, EvictionReason.LIGHT, now)
+        dropped += self._evict(light, EvictionReason.LIGHT, now)
         deep = self.forward.surplus_names(
             most=int(THIRD_LEVEL_SHARE * self.capacity), quantile=self._quantile
         )
-        return dropped + self._drop(deep, EvictionReason.DEEP, now)
+        return dropped + self._evict(deep, EvictionReason.DEEP, now)
 
     def threads_saved(self, now: float) -> float:
         """The sum of all weights, that is, the number of fetch threads that the cache saves."""
-        return sum(entry.weight(now) for entry in self._answers())
+        return sum(entry.weight(now) for entry in self._all_answers())
 
-    def _answers(self) -> list[CachedAnswer]:
+    def _all_answers(self) -> list[CachedAnswer]:
         forward = list(self.forward.table2.values())
         return forward + [conflict.entry for conflict in self.reverse.rows()]
 
     def _make_room(self, now: float, needed: Collection[str]) -> list[EvictedAnswer]:
         dropped: list[EvictedAnswer] = []
         while 0 < len(self) >= self.capacity:
-            dropped += self._drop(
-                [self._lightest_of_a_sample(now, needed)], EvictionReason.FULL, now
+            dropped += self._evict(
+                [self._lightest_sampled_name(now, needed)], EvictionReason.FULL, now
             )
         return dropped
 
-    def _lightest_of_a_sample(self, now: float, needed: Collection[str]) -> str:
+    def _lightest_sampled_name(self, now: float, needed: Collection[str]) -> str:
         """The lightest entry of a random sample. A dictionary cannot be sampled, so a list of its
         names is; it is made again when an eighth of the names are gone.
         """
@@ -173,7 +173,7 @@ class CacheSpace:
         free = [name for name in known if name not in needed] or known
         return min(free, key=lambda name: self._stored_entry(name).weight(now))
 
-    def _drop(self, names: list[str], why: EvictionReason, now: float) -> list[EvictedAnswer]:
+    def _evict(self, names: list[str], why: EvictionReason, now: float) -> list[EvictedAnswer]:
         dropped = []
         for name in names:
             entry = self._stored_entry(name)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from allocation.reasons import Parties, Party, explain
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State
-from allocation.state_check import check, check_request, named_parties
+from allocation.state_check import check_request, check_state, parties_with_names
 from allocation.wait_ends import HoldingParty, sufficient_holders
 from allocation.wording import UnitWords
 
@@ -112,13 +112,13 @@ def test_a_claim_above_the_pool_is_named_as_what_makes_a_grant_unsafe():
 def test_a_state_with_a_claim_above_all_units_says_so_and_who_suffers():
     state = State((1,), ((9,), (2,), (3,)), ((2,), (1,), (0,)))
 
-    said = check(state, named_parties(state, ["x", "y", "z"], ["a"])).reason
+    said = check_state(state, parties_with_names(state, ["x", "y", "z"], ["a"])).reason
 
     assert said == (
         "Unsafe: x claims 9 a of 4 that there are. Lower the claim or raise the capacity. "
         "z could wait forever for what it holds."
     )
-    asked = check_request(state, 2, (3,), named_parties(state, ["x", "y", "z"], ["a"])).reason
+    asked = check_request(state, 2, (3,), parties_with_names(state, ["x", "y", "z"], ["a"])).reason
     assert "block each other" not in asked
 
 

@@ -178,7 +178,7 @@ def test_the_largest_and_worst_question_is_answered_in_time(operator):
 def names(db):
     now = time.time()
     reply = Reply(DnsStatus.OK, ("192.0.2.1",), "", 0, 300, 5, "192.0.2.53", "")
-    store.write(
+    store.write_answers(
         [DnsAnswer(name, reply, now, now + 300, None, 0) for name in ("a.test", "b.test", "c.test")]
     )
 

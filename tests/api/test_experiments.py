@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from experiments import store
 from experiments.models import Experiment
 
@@ -51,7 +51,7 @@ def test_an_experiment_is_read_with_every_request_and_listed_without(viewer):
     experiment = store.make_experiment(
         requests=2, bound_seconds=5, seed=1, policies=["all_at_once"]
     )
-    work_here(experiment.job)
+    run_in_this_process(experiment.job)
 
     told = viewer.get(f"experiments/{experiment.pk}")
     listed = viewer.get("experiments")

@@ -31,7 +31,7 @@ from crawling.runs.crawls.schedules import set_schedule
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.crawls.templates import save_template
 from crawling.runs.start import start_run
-from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.delivery import send_due_deliveries
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.checkpoints.checkpoint_import import import_checkpoint
@@ -109,7 +109,7 @@ class Scene:
         made = create_crawl(fields, by=ada)
         made = edit_crawl(made, {"headers": fields["headers"] | {"X-Api-Key": SECRETS["header"]}})
         run = do_shifts(start_run(made, by=ada))
-        send_due()
+        send_due_deliveries()
         save_template(made, "Kept", by=ada)
         clone_crawl(made, by=ada)
         proxy = f"http://bob:{SECRETS['proxy']}@127.0.0.1:9"

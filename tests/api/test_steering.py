@@ -15,7 +15,7 @@ from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.grants import leave_pool
 from crawling.runs.start import start_run
 from crawling.runs.waiting_urls import retry_failed
-from crawling.scheduler.duties import enroll_anew
+from crawling.scheduler.duties import register_continued_runs
 from tests.api.conftest import SEED
 
 
@@ -152,7 +152,7 @@ def test_a_run_that_left_the_bank_while_it_was_reopened_is_let_in_again(broken, 
     retry_failed(run.crawl)
     leave_pool(run)  # as by one who saw the run before it was reopened
 
-    enroll_anew()
+    register_continued_runs()
 
     run.refresh_from_db()
     assert work_off(run).state == "finished"

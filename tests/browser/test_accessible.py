@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from allocation.models import Pool
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import Host
 from experiments.store import make_experiment
 from tests.browser.axe import violations
@@ -99,7 +99,7 @@ def test_the_experiments_before_and_after_there_is_one(open_as, user_of):
     experiment = make_experiment(
         requests=4, bound_seconds=0.3, seed=1, policies=["naive", "banker"], by=user_of("operator")
     )
-    work_here(experiment.job)
+    run_in_this_process(experiment.job)
 
     found += [
         fault

@@ -47,7 +47,7 @@ def fill() -> None:
         if status.is_failure
     }
     names |= {"sf.example.com": Reply(DnsStatus.SERVFAIL, error="the name server said SERVFAIL")}
-    store.write([_answer(name, reply, now) for name, reply in names.items()])
+    store.write_answers([_answer(name, reply, now) for name, reply in names.items()])
     counts = {
         "memory": 10,
         "database": 200,

@@ -99,4 +99,4 @@ def get(url, *, session=None, max_bytes=1_000_000, **options):
         fetched = fetch(
             session or own, url, address="127.0.0.1", headers=AGENT, max_bytes=max_bytes, **options
         )
-    return fetched.in_memory(len(fetched.body))
+    return fetched.with_document_in_memory(len(fetched.body))

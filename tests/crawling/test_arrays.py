@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from psycopg.adapt import PyFormat
 
 from crawling.fetching.worker.jobs import run_shift
-from crawling.frontier.sql_rows import QuickListDumper, send_lists_quickly
+from crawling.frontier.sql_rows import QuickListDumper, use_quick_lists_on
 from tests.databases.kept_connections import KEPT
 
 
 @pytest.fixture(autouse=True)
 def of_a_shift(db):
     connection.ensure_connection()
-    send_lists_quickly(connection)
+    use_quick_lists_on(connection)
 
 
 def dumper():
@@ -67,7 +67,7 @@ def test_a_nul_is_refused_before_it_is_sent():
 
 @pytest.mark.django_db(transaction=True)
 def test_only_the_connections_of_a_process_that_runs_shifts_write_them_quickly():
-    connection_created.disconnect(send_lists_quickly)
+    connection_created.disconnect(use_quick_lists_on)
     connection.close()
     KEPT.close()  # a kept connection may have been a shift's
     connection.connect()

@@ -19,7 +19,7 @@ from benchmarks.crawling.watched_site import Judged, watched_crawl
 from benchmarks.scene.sites import EVERY, page_of
 from benchmarks.timer import MIB, run_command
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.runs.start import start_run
 
 CARD = '<p class="h-card">Ada</p>'
@@ -66,7 +66,7 @@ def test_each_use_is_tried_on_a_crawl(make_site, crawl_to_the_end, work_off, mon
     site.pages["/a"] = f"{CARD}<h1>b</h1>"
     run = work_off(start_run(crawl))
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
 
     said = {name: step(crawl) for name, step in STEPS.items()}
 

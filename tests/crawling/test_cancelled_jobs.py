@@ -21,14 +21,14 @@ from django.utils import timezone
 
 from allocation.models import Process, ProcessState
 from crawling.base.errors import WrongState
-from crawling.jobs.cancel import cancel_job, cancel_of_run, clear_cancelled_jobs
+from crawling.jobs.cancel import cancel_job, cancel_job_of_run, clear_cancelled_jobs
 from crawling.jobs.job_rows import end_job
 from crawling.jobs.kinds import job_kinds
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
-from crawling.jobs.rq_jobs import IMPORTS, remove
+from crawling.jobs.rq_jobs import IMPORTS, remove_rq_job
 from crawling.jobs.running import NOT_WANTED, run_job
 from crawling.models import BackgroundJob, CrawlJob, Inquiry
-from crawling.scheduler.messages import resend_background
+from crawling.scheduler.messages import resend_lost_background_jobs
 from crawling.uses.alerts.models import Notice
 from crawling.uses.exports.jobs import MIRROR, WACZ
 from crawling.uses.imports.import_jobs import request_import
@@ -187,7 +187,7 @@ def test_a_job_that_waits_ends_at_once_and_its_page_says_who_cancelled_it(place,
 
     assert (told.status_code, told.json()["cancelled_by"]) == (200, "operator")
     assert jobs_in_redis() == []
-    resend_background()
+    resend_lost_background_jobs()
     assert jobs_in_redis() == []
     shown = page(ada, run, kind)
     assert "Cancelled by operator, " in shown.replace("\n", " ")
@@ -251,7 +251,7 @@ def test_what_a_job_has_made_as_it_was_cancelled_is_removed(place, run, ada, mon
 
     def put_and_cancel(self, name, pieces):
         size = put(self, name, pieces)
-        cancel_of_run(WACZ, run, by=None)
+        cancel_job_of_run(WACZ, run, by=None)
         done.set()
         return size
 
@@ -284,7 +284,7 @@ def test_a_worker_that_was_killed_leaves_nothing_once_its_job_is_cancelled(place
     assert cancel(ada, run, "wacz").status_code == 200
 
     assert (left_on_disk(place, run), jobs_in_redis()) == ([], [])
-    resend_background()
+    resend_lost_background_jobs()
     assert not [one for one in jobs_in_redis() if one.startswith("job")]
 
 
@@ -313,8 +313,8 @@ def test_a_job_that_another_process_has_removed_stops_no_worker(queue):
     WACZ.job.enqueue(-1)
     job = queue.fetch_job("job--1")
 
-    remove(job)
-    remove(job)
+    remove_rq_job(job)
+    remove_rq_job(job)
 
     assert queue.fetch_job("job--1") is None
 
@@ -438,7 +438,7 @@ def test_a_job_that_waits_for_its_worker_is_not_cancelled_by_a_viewer(place, run
     assert cancel(viewer, run, "wacz").status_code == 403
     assert "Cancel" not in page(viewer, run, "wacz")
     with pytest.raises(WrongState):
-        cancel_of_run(MIRROR, run, by=None)
+        cancel_job_of_run(MIRROR, run, by=None)
 
 
 def test_a_button_without_scripts_leads_back_to_its_page(place, run, ada):

@@ -55,7 +55,7 @@ def asked(statement, values):
 )
 def test_rows_come_back_as_they_were_sent(rows):
     found = asked(
-        f"SELECT {SAMPLES.columns} FROM {SAMPLES.in_order} ORDER BY new.place",
+        f"SELECT {SAMPLES.columns} FROM {SAMPLES.numbered_rows} ORDER BY new.place",
         SAMPLES.values(rows),
     )
 

@@ -24,7 +24,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import shift_was_reaped
 from crawling.runs.start import start_run
-from crawling.scheduler.duties import settle_leftovers, start_due_crawls
+from crawling.scheduler.duties import settle_interrupted_runs, start_due_crawls
 from crawling.uses.checkpoints.jobs import Checkpoint, checkpoints_of, request_checkpoint
 from crawling.uses.exports.jobs import WACZ
 from crawling.uses.exports.state import request_export, state_of
@@ -119,7 +119,7 @@ def test_a_crawl_that_was_at_work_goes_on_in_the_new_place(
         for message in unsent_outbox():
             if message.kind == OutboxKind.REAPED:
                 shift_was_reaped(message.process, message.epoch)
-        settle_leftovers()
+        settle_interrupted_runs()
         start_due_crawls()
         for process, epoch in granted_starts():
             run_shift(process, epoch)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from crawlsite import env
-from crawlsite.server_settings import own_services
+from crawlsite.server_settings import own_service_addresses
 from tests.crawlsite.programs import PROJECT, environment
 
 NONSENSE = [
@@ -87,7 +87,7 @@ def test_each_server_of_a_database_address_is_our_own(address, servers):
     """So no crawl is led to a standby either."""
     settings = replace(env.read(), database_url=address, redis_url="unix:///run/valkey")
 
-    found = own_services(settings)
+    found = own_service_addresses(settings)
 
     assert {one for one in found if one[1] not in (settings.port, settings.replay_port)} == servers
 
@@ -125,4 +125,4 @@ def test_addresses_that_nobody_set_are_the_embedded_servers(monkeypatch, tmp_pat
 
     assert env.read().database_url.startswith("postgresql://app@/crawlsite?host=")
     assert env.read().redis_url == "redis://queue.example/3"
-    assert env.servers_to_bring() == ("postgres",)
+    assert env.embedded_server_names() == ("postgres",)

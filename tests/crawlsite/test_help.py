@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils.text import slugify
 
-from crawlsite.help import DOCUMENTS, terms
+from crawlsite.help import DOCUMENTS, glossary_terms
 from tests.crawling.conftest import pool  # noqa: F401  # a fixture
 from tests.crawling.pages import browser, soup
 
@@ -46,16 +46,18 @@ def leads_somewhere(target, pages) -> bool:
 def test_the_glossary_explains_each_term_at_an_address_of_its_own(viewer):
     page = soup(viewer.get(reverse("help-document", args=["glossary"])))
 
-    assert terms()["safe sequence"].startswith("an order in which every process can finish")
-    assert len(terms()) > 100
-    assert all(page.find(id=slugify(term)) for term in terms())
+    assert glossary_terms()["safe sequence"].startswith(
+        "an order in which every process can finish"
+    )
+    assert len(glossary_terms()) > 100
+    assert all(page.find(id=slugify(term)) for term in glossary_terms())
 
 
 def test_a_term_explains_itself_on_hover_and_leads_to_the_glossary(viewer, pool):  # noqa: F811
     page = soup(viewer.get(reverse("allocation:pool", args=[pool.pk])))
 
     term = next(one for one in page.select("a.term") if one.get_text() == "Need")
-    assert term["title"] == terms()["Need"]
+    assert term["title"] == glossary_terms()["Need"]
     assert term["href"] == f"{reverse('help-document', args=['glossary'])}#need"
 
 

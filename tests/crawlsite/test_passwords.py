@@ -11,7 +11,7 @@ from django.test import Client
 
 from crawling.base.audit import LogEntry
 from crawlsite.administration.accounts import ROLES, create_account, make_roles, reset_password
-from crawlsite.administration.passwords import is_given
+from crawlsite.administration.passwords import is_given_password
 from crawlsite.tokens import make_token
 
 pytestmark = pytest.mark.django_db
@@ -245,7 +245,7 @@ def test_who_changes_another_field_of_a_user_leaves_the_password_as_it_is(boss):
     assert by_program.status_code == 200
     changed = User.objects.get(pk=user.pk)
     assert (changed.first_name, changed.groups.get().name) == ("Ada", "viewer")
-    assert not is_given(changed)
+    assert not is_given_password(changed)
     assert browser(OLD).get("/crawls/").status_code == 200
 
 

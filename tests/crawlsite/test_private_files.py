@@ -15,9 +15,9 @@ from django.core.management import call_command
 
 from crawling.base.storage import DirectoryStorage
 from crawlsite import private_files
-from crawlsite.env import for_child
+from crawlsite.env import child_environment
 from crawlsite.health import probes
-from crawlsite.private_files import close_to_others, keep_private, open_to_others
+from crawlsite.private_files import deny_others, keep_private, places_open_to_others
 from tests.crawlsite.programs import PROJECT, needs_root
 
 #: what an earlier version left, with the permissions that it had
@@ -65,7 +65,7 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 def test_what_an_earlier_version_left_is_closed(old):
-    close_to_others((old, old / "archive"))
+    deny_others((old, old / "archive"))
 
     left = {name: mode for name, mode in modes(old).items() if mode & 0o007}
     assert left == {"pg18/inside": 0o644}
@@ -75,15 +75,15 @@ def test_what_an_earlier_version_left_is_closed(old):
 
 
 def test_the_outer_directories_are_closed_first_however_much_is_in_them(old):
-    close_to_others((old, old / "archive"), most=0)
+    deny_others((old, old / "archive"), most=0)
 
     assert (modes(old)["."], modes(old)["archive"]) == (0o750, 0o750)
     assert modes(old)["archive/links4/0.texts.parquet"] == 0o644  # cannot be reached
-    close_to_others((old / "nothing", old))
+    deny_others((old / "nothing", old))
 
 
 def test_what_is_deleted_meanwhile_breaks_nothing_off(old, monkeypatch):
-    entries = private_files._entries
+    entries = private_files._entries_below
 
     def as_others_delete(waiting):
         for entry in entries(waiting):
@@ -91,8 +91,8 @@ def test_what_is_deleted_meanwhile_breaks_nothing_off(old, monkeypatch):
                 os.unlink(entry.path)
             yield entry
 
-    monkeypatch.setattr(private_files, "_entries", as_others_delete)
-    close_to_others((old,))
+    monkeypatch.setattr(private_files, "_entries_below", as_others_delete)
+    deny_others((old,))
 
     assert not (old / "static/app.css").exists()
     assert modes(old)["archive/links4/0.texts.parquet"] == 0o640
@@ -107,7 +107,7 @@ def test_another_account_reads_nothing(old):
     before = subprocess.run(command, cwd="/", check=False, **nobody)
     assert before.stdout == b"PAR1"
 
-    close_to_others((old,))
+    deny_others((old,))
 
     assert subprocess.run(command, cwd="/", check=False, **nobody).stdout == b""
 
@@ -160,7 +160,7 @@ UMASK_OF = "import os, {}; print(oct(os.umask(0)))"
     ids=["manage.py", "web", "replay", "services"],
 )
 def test_every_process_keeps_its_files_private(command, tmp_path, umask):
-    env = for_child({"DATABASE_URL": os.environ["DATABASE_URL"], "REPLAY_PORT": "1"})
+    env = child_environment({"DATABASE_URL": os.environ["DATABASE_URL"], "REPLAY_PORT": "1"})
     done = subprocess.run(command, cwd=PROJECT, env=env, capture_output=True, text=True, check=True)
 
     assert done.stdout.split()[-1] == "0o27"
@@ -172,4 +172,4 @@ def test_health_tells_of_a_directory_that_others_can_enter(old, settings, admin_
     assert f"can enter {old} and {old / 'archive'}" in admin_client.get("/health/").text
     old.chmod(0o750)
     assert "Private files" not in [part.name for part in probes.component_health()]
-    assert open_to_others([old / "archive", old / "nothing"]) == []
+    assert places_open_to_others([old / "archive", old / "nothing"]) == []

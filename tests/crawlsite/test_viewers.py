@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from benchmarks.dashboard.clients import Report
-from crawlsite.env import for_child
+from crawlsite.env import child_environment
 from tests.crawlsite.programs import PROJECT
 
 
@@ -42,7 +42,7 @@ def test_nothing_times_out_beside_crawls(tmp_path):
     ]
     command = [sys.executable, "-m", "benchmarks.dashboard.viewers", *small]
     told = subprocess.run(
-        command, cwd=PROJECT, env=for_child({}), capture_output=True, text=True, check=True
+        command, cwd=PROJECT, env=child_environment({}), capture_output=True, text=True, check=True
     ).stdout
 
     assert "no answer in time: none" in told

@@ -15,7 +15,7 @@ from dnscache.resolver import Resolver
 def live_cache(machine: str = "crawler-1") -> Iterator[AnswerCache]:
     """The cache of a pre-resolver that has taken over all stored answers."""
     resolver = Resolver()
-    resolver.warm_start()
+    resolver.load_stored_answers()
     resolver.memory.unpack(10_000, time.time())
     server = CacheReadServer(machine, resolver.memory)
     server.start()

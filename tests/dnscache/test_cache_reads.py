@@ -8,7 +8,7 @@ from django.urls import reverse
 from dnscache import cache_reads, store
 from dnscache.models import DnsEntry
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
-from dnscache.selectors import domain_tree, domains
+from dnscache.selectors import domain_tree, registered_names
 from tests.crawling.pages import browser, soup
 from tests.dnscache.live_cache import live_cache
 
@@ -25,7 +25,7 @@ NAMES = (
 def know(*names, ms=10):
     now = time.time()
     reply = Reply(DnsStatus.OK, ("192.0.2.1",), "", 0, 300, ms, "192.0.2.53:53")
-    store.write([DnsAnswer(name, reply, now, now + 300) for name in names])
+    store.write_answers([DnsAnswer(name, reply, now, now + 300) for name in names])
 
 
 def branches(first, **options):
@@ -64,9 +64,9 @@ def test_a_name_that_is_used_or_forgotten_is_so_in_the_next_answer():
 def test_table_1_is_listed_page_by_page():
     know(*NAMES, "xample.org")
     with live_cache():
-        first = domains(most=1)
+        first = registered_names(most=1)
         assert [(one.registrable, one.names) for one in first.domains] == [("example.com", 4)]
-        rest = domains(after="example.com", text="o", most=9).domains
+        rest = registered_names(after="example.com", text="o", most=9).domains
         assert [one.registrable for one in rest] == ["other.com", "xample.org"]
 
 
@@ -75,7 +75,7 @@ def test_each_machine_has_its_own_cache(client):
     with live_cache("m1"):
         know("two.com")
         with live_cache("m2"):
-            found = domains()
+            found = registered_names()
             assert (found.machine, found.machines) == ("m1", ["m1", "m2"])
             assert [one.registrable for one in found.domains] == ["one.com"]
             assert branches("two.com", machine="m2") == [("two.com", True, [])]
@@ -98,7 +98,7 @@ def test_a_domain_with_very_many_names_is_cut_and_says_so(monkeypatch):
 def test_without_a_pre_resolver_nothing_is_shown_and_the_page_says_why():
     know(*NAMES)
 
-    assert domains().machine is None
+    assert registered_names().machine is None
     viewer = browser("viewer")
     assert "not running" in soup(viewer.get("/dns/")).main.get_text()
     assert viewer.get("/api/v1/dns/domains/example.com").json() == {
@@ -117,5 +117,5 @@ def test_a_cache_that_answers_nothing_holds_a_page_up_for_a_moment_only(monkeypa
         mute.subscribe(cache_reads._channel(redis))
         mute.get_message(timeout=5)
         begun = time.monotonic()
-        assert domains().machine is None
+        assert registered_names().machine is None
         assert time.monotonic() - begun < 20  # it never answers

@@ -17,7 +17,7 @@ CHANGELIST = "admin:dnscache_dnsentry_changelist"
 def test_a_flushed_name_is_asked_for_again(dns_server):
     resolver.resolve_many(["a.test", "b.test"], parallel=2, deadline=5)
 
-    assert services.flush(["a.test", "unknown.test"]) == 1
+    assert services.flush_names(["a.test", "unknown.test"]) == 1
 
     assert resolver.resolve("a.test").source is AnswerSource.LOOKUP
     assert resolver.resolve("b.test").source is AnswerSource.MEMORY
@@ -58,7 +58,7 @@ def test_a_flush_reaches_what_another_worker_remembers_within_a_second(
     other = make_resolver()
     other.resolve_many(["a.test", "b.test"], parallel=2, deadline=5)
 
-    services.flush(["a.test"])
+    services.flush_names(["a.test"])
     clock.advance(1)
 
     assert other.resolve("a.test").source is AnswerSource.LOOKUP
@@ -90,7 +90,7 @@ def test_many_names_are_flushed_at_once_everywhere(make_resolver, dns_server, cl
 def test_a_flush_is_heeded_once(make_resolver, dns_server, clock):
     other = make_resolver()
     other.resolve("a.test")
-    services.flush(["a.test"])
+    services.flush_names(["a.test"])
     clock.advance(1)
     other.resolve("a.test")
     clock.advance(1)
@@ -123,9 +123,9 @@ def test_an_answer_from_before_the_flush_is_not_written_after_it():
         )
 
     before = time.time() - 5
-    services.flush(["late.test"])
+    services.flush_names(["late.test"])
 
-    store.write([answer(before)])
-    assert store.read(["late.test"]) == {}
-    store.write([answer(time.time() + 5)])
-    assert store.read(["late.test"])
+    store.write_answers([answer(before)])
+    assert store.read_answers(["late.test"]) == {}
+    store.write_answers([answer(time.time() + 5)])
+    assert store.read_answers(["late.test"])

@@ -4,7 +4,7 @@ import socket
 import pytest
 
 from dnscache import lookup
-from dnscache.lookup import ask, configured_servers
+from dnscache.lookup import configured_servers, query_name
 from dnscache.protocol.answers import DnsStatus
 from tests.dns_scenarios import PLAIN, PLAIN_V6
 from tests.nameserver import serve_names
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def look_up(dns_server):
-    return lambda name, seconds=5.0: ask(name, seconds=seconds, servers=(dns_server.address,))
+    return lambda name, seconds=5.0: query_name(
+        name, seconds=seconds, servers=(dns_server.address,)
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_the_next_server_is_asked_when_one_fails(dns_server):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
         nobody = taken.getsockname()
-    reply = ask("plain.test", seconds=5, servers=(nobody, dns_server.address))
+    reply = query_name("plain.test", seconds=5, servers=(nobody, dns_server.address))
 
     assert reply.addresses == (PLAIN,)
     assert reply.resolve_ms < 900
@@ -134,7 +136,7 @@ def test_the_next_server_is_asked_when_one_fails(dns_server):
 def test_the_next_server_is_asked_when_one_only_names_others(dns_server):
     with serve_names("127.0.0.2") as knowing:
         knowing.hosts = {"lame.test": [PLAIN]}
-        reply = ask("lame.test", seconds=5, servers=(dns_server.address, knowing.address))
+        reply = query_name("lame.test", seconds=5, servers=(dns_server.address, knowing.address))
 
     assert (reply.status, reply.addresses) == (DnsStatus.OK, (PLAIN,))
     assert dns_server.count("lame.test", "A") == 1
@@ -171,7 +173,7 @@ def test_a_port_where_nobody_listens_is_told_at_once():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
         nobody = taken.getsockname()
-    reply = ask("plain.test", seconds=5, servers=(nobody,))
+    reply = query_name("plain.test", seconds=5, servers=(nobody,))
 
     assert reply.status is DnsStatus.SERVFAIL
     assert "refused" in reply.error
@@ -179,7 +181,7 @@ def test_a_port_where_nobody_listens_is_told_at_once():
 
 
 def test_without_any_server_the_setting_is_named():
-    assert "DNS_SERVERS" in ask("plain.test", seconds=1, servers=()).error
+    assert "DNS_SERVERS" in query_name("plain.test", seconds=1, servers=()).error
 
 
 def test_the_setting_names_the_servers(settings):

@@ -20,7 +20,7 @@ from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.regions.entry import Region
 from dnscache.regions.space import EvictedAnswer, EvictionReason
 from dnscache.resolution import AnswerSource, Resolution
-from dnscache.selectors import SORTS, cache_overview, hard_names
+from dnscache.selectors import SORTS, cache_overview, failing_names
 from dnscache.templatetags.dns import threads
 from tests.crawling.pages import browser, soup
 from tests.dnscache.live_cache import live_cache
@@ -41,7 +41,9 @@ def know(name, status=DnsStatus.OK, ms=10, fails=0):
         "192.0.2.53:53",
         "=boom" if fails else "",
     )
-    store.write([DnsAnswer(name, reply, now, now + 300, now + 40 if fails else None, fails)])
+    store.write_answers(
+        [DnsAnswer(name, reply, now, now + 300, now + 40 if fails else None, fails)]
+    )
 
 
 def used(source=AnswerSource.DATABASE, *, stale=False):
@@ -114,7 +116,7 @@ def test_the_conflict_area_says_why_and_shows_the_heaviest_first():
     know("quick.test")
     DnsEntry.objects.filter(name="sf.test").update(weight=9)
 
-    rows = hard_names()
+    rows = failing_names()
 
     assert [(row.entry.name, row.reason, row.tries_left) for row in rows] == [
         ("sf.test", "the name server failed", 0),
@@ -128,9 +130,9 @@ def test_page_after_page_shows_every_hard_name_once_by_whatever_it_is_sorted():
     for name in ("slow.test", "late.test"):  # never asked again by themselves
         know(name, ms=4000)
     for sort in SORTS:
-        every, after, found = [row.entry.name for row in hard_names(sort=sort)], "", []
+        every, after, found = [row.entry.name for row in failing_names(sort=sort)], "", []
 
-        while page := hard_names(sort=sort, after=after, most=2):
+        while page := failing_names(sort=sort, after=after, most=2):
             found += [row.entry.name for row in page]
             after = found[-1]
 

@@ -137,14 +137,14 @@ def test_a_thread_waits_for_anothers_look_up_no_longer_than_its_own_deadline(res
 
 @pytest.mark.django_db
 def test_a_fault_of_ours_in_one_look_up_is_raised_and_lets_nobody_wait(resolver, monkeypatch):
-    real = resolver_module.ask
+    real = resolver_module.query_name
 
     def stumble(name, **options):
         if name == "h3.test":
             raise ZeroDivisionError
         return real(name, **options)
 
-    monkeypatch.setattr(resolver_module, "ask", stumble)
+    monkeypatch.setattr(resolver_module, "query_name", stumble)
     with pytest.raises(ZeroDivisionError):
         resolver.resolve_many([f"h{n}.test" for n in range(8)], parallel=4, deadline=5)
     monkeypatch.undo()

@@ -159,11 +159,11 @@ def test_an_older_answer_never_replaces_a_newer():
             "late.test", Reply(DnsStatus.OK, (address,), ttl=60), resolved_at=at, expires_at=at + 60
         )
 
-    store.write([answer("192.0.2.2", at=2000)])
-    store.write([answer("192.0.2.1", at=1000)])
-    assert store.read(["late.test"])["late.test"].reply.addresses == ("192.0.2.2",)
-    store.write([answer("192.0.2.3", at=3000)])
-    assert store.read(["late.test"])["late.test"].reply.addresses == ("192.0.2.3",)
+    store.write_answers([answer("192.0.2.2", at=2000)])
+    store.write_answers([answer("192.0.2.1", at=1000)])
+    assert store.read_answers(["late.test"])["late.test"].reply.addresses == ("192.0.2.2",)
+    store.write_answers([answer("192.0.2.3", at=3000)])
+    assert store.read_answers(["late.test"])["late.test"].reply.addresses == ("192.0.2.3",)
 
 
 def test_an_answer_comes_back_from_the_database_as_it_went_in():
@@ -188,9 +188,9 @@ def test_an_answer_comes_back_from_the_database_as_it_went_in():
         ),
     ]
 
-    store.write(answers)
+    store.write_answers(answers)
 
-    assert list(store.read(["a.test", "b.test", "c.test"]).values()) == answers
+    assert list(store.read_answers(["a.test", "b.test", "c.test"]).values()) == answers
     assert DnsEntry.objects.get(name="a.test").address_classes == [
         "reserved",
         "reserved",
@@ -202,9 +202,11 @@ def test_a_full_memory_forgets_what_nobody_asks_for_and_the_database_does_not(
     make_resolver, clock, monkeypatch
 ):
     # on a busy machine one took longer than the others, and is kept for that
-    real = resolver_module.ask
+    real = resolver_module.query_name
     monkeypatch.setattr(
-        resolver_module, "ask", lambda name, **options: replace(real(name, **options), resolve_ms=1)
+        resolver_module,
+        "query_name",
+        lambda name, **options: replace(real(name, **options), resolve_ms=1),
     )
     resolver = make_resolver(capacity=2)
     for name in ("idle.test", "busy.test", "busy.test"):

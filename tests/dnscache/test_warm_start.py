@@ -3,7 +3,7 @@ import pytest
 from dnscache import services, store
 from dnscache.models import DnsEntry
 from dnscache.protocol.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
-from dnscache.regions.entry import CachedAnswer, Region, nodes_of_row, unpack
+from dnscache.regions.entry import CachedAnswer, Region, nodes_of_row, unpack_row
 from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN
 
@@ -22,7 +22,7 @@ def test_a_new_process_begins_with_what_the_last_one_knew(
     asked = sum(dns_server.queries.values())
     resolver = make_resolver()
 
-    assert resolver.warm_start() == 6
+    assert resolver.load_stored_answers() == 6
 
     with django_assert_num_queries(0):
         found = resolver.resolve_many(
@@ -54,7 +54,7 @@ def test_an_entry_comes_back_as_it_went_in(clock):
     written[0].touch(clock() + 60)
     store.write_entries(written)
 
-    read = [unpack(name, row)[1] for name, row in store.stored_rows(most=10, now=clock())]
+    read = [unpack_row(name, row)[1] for name, row in store.stored_rows(most=10, now=clock())]
 
     assert sorted((entry.answer for entry in read), key=lambda answer: answer.name) == answers
     assert {
@@ -77,7 +77,7 @@ def test_only_what_is_of_use_is_loaded_the_weightiest_first(make_resolver, clock
     )
     store.write_entries([entry("useless.test", at=-61 - LONGEST_STALE_SECONDS, ms=9000)])
     gone = DnsAnswer("gone.test", Reply(DnsStatus.NXDOMAIN, ttl=30), clock() - 31, clock() - 1)
-    store.write([gone])
+    store.write_answers([gone])
 
     assert {name for name, _ in store.stored_rows(most=10, now=clock())} == {
         "heavy.test",
@@ -85,7 +85,7 @@ def test_only_what_is_of_use_is_loaded_the_weightiest_first(make_resolver, clock
         "light.test",
     }
     resolver = make_resolver(capacity=2)
-    assert resolver.warm_start() == 2
+    assert resolver.load_stored_answers() == 2
     assert [resolver.memory.knows(name) for name in ("heavy.test", "stale.test", "light.test")] == [
         True,
         True,
@@ -99,7 +99,7 @@ def test_what_is_at_hand_is_not_replaced_by_a_row(make_resolver, dns_server, clo
     resolver.resolve("a.test")
     DnsEntry.objects.update(addresses=["192.0.2.99"])
 
-    assert resolver.warm_start() == 0
+    assert resolver.load_stored_answers() == 0
     assert resolver.resolve("a.test").addresses == (PLAIN,)
 
 
@@ -122,7 +122,7 @@ def test_workers_that_learn_different_things_converge_on_the_newest(
 def test_a_full_memory_lets_go_of_what_nobody_asked_for_first(make_resolver, dns_server, clock):
     make_resolver().resolve_many(["a.test", "b.test", "c.test"], parallel=3, deadline=5)
     resolver = make_resolver(capacity=3)
-    resolver.warm_start()
+    resolver.load_stored_answers()
     used = resolver.resolve("a.test")
 
     resolver.resolve_many(["d.test", "e.test"], parallel=2, deadline=5)
@@ -134,7 +134,7 @@ def test_a_full_memory_lets_go_of_what_nobody_asked_for_first(make_resolver, dns
 @pytest.mark.parametrize(
     "flush",
     [
-        lambda: services.flush(["a.shop.test"]),
+        lambda: services.flush_names(["a.shop.test"]),
         lambda: services.flush_domain("shop.test"),
         services.flush_all,
     ],
@@ -144,7 +144,7 @@ def test_a_flush_reaches_what_was_taken_over_and_not_yet_asked_for(
 ):
     make_resolver().resolve_many(["a.shop.test", "b.test"], parallel=2, deadline=5)
     resolver = make_resolver()
-    resolver.warm_start()
+    resolver.load_stored_answers()
     resolver.resolve("b.test")
 
     flush()
@@ -158,7 +158,7 @@ def test_a_flush_of_the_reverse_region_leaves_what_is_quick_of_what_was_taken_ov
 ):
     make_resolver().resolve_many(["a.test", "nx.test"], parallel=2, deadline=5)
     resolver = make_resolver()
-    resolver.warm_start()
+    resolver.load_stored_answers()
     resolver.resolve("b.test")
 
     services.flush_reverse_region()
@@ -171,7 +171,7 @@ def test_a_flush_of_the_reverse_region_leaves_what_is_quick_of_what_was_taken_ov
 def test_a_name_that_was_taken_over_is_renewed_like_any_other(make_resolver, dns_server, clock):
     make_resolver().resolve("ttl-30.test")
     resolver = make_resolver()
-    resolver.warm_start()
+    resolver.load_stored_answers()
     clock.advance(30)
 
     assert resolver.resolve("ttl-30.test").source is AnswerSource.LOOKUP

@@ -110,7 +110,7 @@ def test_what_is_read_is_what_dnspython_reads(
         response.use_edns(False)
     packet = response.to_wire() if is_compressed else _uncompressed(response)
 
-    assert wire.read(packet, asked) in (None, by_dnspython(packet, asked))
+    assert wire.read_packet(packet, asked) in (None, by_dnspython(packet, asked))
 
 
 def _uncompressed(response):
@@ -137,7 +137,7 @@ def test_what_is_taken_for_an_answer_has_the_id_and_the_question(rdtype, noise, 
     answer[place : place + len(noise)] = noise
     packet = bytes(answer)
 
-    if wire.match(packet, asked) is not wire.PacketMatch.NONE:
+    if wire.match_packet(packet, asked) is not wire.PacketMatch.NONE:
         end = len(asked) - 11
         assert packet[:2] == asked[:2]
         assert packet[12:end].lower() == asked[12:end].lower() or packet[4:6] == bytes(2)
@@ -159,7 +159,7 @@ def test_a_packet_that_was_tampered_with_is_never_read_otherwise_than_by_dnspyth
         packet[data.draw(st.integers(0, len(packet) - 1))] = data.draw(st.integers(0, 255))
     packet = bytes(packet[: data.draw(st.just(len(packet)) | st.integers(0, len(packet)))])
 
-    assert wire.read(packet, asked) in (None, by_dnspython(packet, asked))
+    assert wire.read_packet(packet, asked) in (None, by_dnspython(packet, asked))
 
 
 @pytest.mark.parametrize("ahead", [0, 2, 200])
@@ -169,7 +169,7 @@ def test_a_pointer_that_leads_not_backwards_is_not_followed(ahead):
     owner = len(asked) - 11  # of the first answer, in two bytes
     packet[owner : owner + 2] = struct.pack("!H", 0xC000 | (owner + ahead))
 
-    assert wire.read(bytes(packet), asked) is None
+    assert wire.read_packet(bytes(packet), asked) is None
 
 
 @pytest.mark.parametrize("rdtype", TYPES.values())
@@ -180,7 +180,7 @@ def test_a_pointer_that_leads_not_backwards_is_not_followed(ahead):
 def test_what_servers_usually_say_needs_no_dnspython(scenario, rdtype):
     asked = wire.query_packet(f"{scenario}.a.test", rdtype)
 
-    assert wire.read(NameServer().handle(asked, "udp"), asked) is not None
+    assert wire.read_packet(NameServer().handle(asked, "udp"), asked) is not None
 
 
 def answer_to(asked, *records, authority=(), additional=(), **how):
@@ -264,12 +264,12 @@ LEFT_TO_DNSPYTHON = {
 
 @pytest.mark.parametrize("what", LEFT_TO_DNSPYTHON)
 def test_all_beyond_the_bound_is_left_to_dnspython(what):
-    assert wire.read(answer_to(ASKED, GOOD), ASKED).addresses == ("192.0.2.1",)
-    assert wire.read(LEFT_TO_DNSPYTHON[what], ASKED) is None
+    assert wire.read_packet(answer_to(ASKED, GOOD), ASKED).addresses == ("192.0.2.1",)
+    assert wire.read_packet(LEFT_TO_DNSPYTHON[what], ASKED) is None
 
 
 def test_a_name_of_sixteen_pointers_is_read_as_dnspython_reads_it():
-    assert wire.read(nested(7), ASKED) == by_dnspython(nested(7), ASKED) is not None
+    assert wire.read_packet(nested(7), ASKED) == by_dnspython(nested(7), ASKED) is not None
 
 
 def test_the_record_says_what_is_left_to_dnspython():

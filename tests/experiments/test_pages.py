@@ -16,7 +16,7 @@ from crawling.jobs.job_rows import end_job
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob
 from experiments import pages, store
-from experiments.figure import draw
+from experiments.figure import waiting_figure
 from experiments.models import Experiment, ExperimentOutcome, ExperimentState
 from experiments.report import experiment_view
 from tests.crawling.pages import browser, soup
@@ -129,7 +129,7 @@ def test_the_figure_has_a_title_a_description_and_a_dot_for_each_request(experim
 
 def test_the_figure_keeps_within_its_frame_and_marks_round_numbers():
     rounds = [[(0.0, 0.0, False), (3.0, 1.0, False)], [(33.0, 5.3, True)]]
-    figure = draw({"one": rounds, "none": []}, bound_seconds=5.0, began=BEGAN)
+    figure = waiting_figure({"one": rounds, "none": []}, bound_seconds=5.0, began=BEGAN)
 
     assert figure.lines[0].path.count("M") == 2, "no line leads through the turn of another policy"
     dots = [figure.lines[0].rounds[0][0], figure.lines[0].rounds[1][0]]

@@ -10,8 +10,8 @@ from django_rq import get_queue
 from allocation.models import Conservation, OutboxKind, Pool, Process, ProcessState
 from allocation.services import unsent_outbox
 from crawling.base.errors import WrongState
-from crawling.jobs.running import NOT_WANTED, run_job, work_here
-from crawling.scheduler.messages import deliver
+from crawling.jobs.running import NOT_WANTED, run_in_this_process, run_job
+from crawling.scheduler.messages import deliver_messages
 from experiments import runner, store
 from experiments.models import ExperimentOutcome, ExperimentRequest, ExperimentState
 from experiments.report import experiment_view
@@ -42,7 +42,7 @@ def run(workload, *policies, bound_seconds=1.0):
         requests=len(workload.jobs), bound_seconds=bound_seconds, seed=1, policies=policies
     )
     with patch.object(runner, "make_workload", return_value=workload):
-        work_here(experiment.job)
+        run_in_this_process(experiment.job)
     columns = experiment_view(experiment).columns
     every_unit_is_back(columns)
     return columns
@@ -80,7 +80,7 @@ def test_the_same_requests_never_lock_where_units_are_dealt_out_safely(policy):
     assert (column.locked, column.deadlocked, column.pages) == (0, 0, 15)
     assert column.unsafe_grants == 0
     assert OutboxKind.START in {message.kind for message in unsent_outbox()}
-    deliver()
+    deliver_messages()
     assert get_queue("shifts").count == 0  # the scheduler makes no shifts of threads
 
 
@@ -107,7 +107,7 @@ def test_a_drawn_workload_is_tried_whole_and_the_banker_deadlocks_nobody():
         requests=10, bound_seconds=1.0, seed=7, policies=["naive", "banker"]
     )
 
-    work_here(experiment.job)
+    run_in_this_process(experiment.job)
 
     plain, banker = experiment_view(experiment).columns
     assert (
@@ -123,8 +123,8 @@ def test_a_drawn_workload_is_tried_whole_and_the_banker_deadlocks_nobody():
 def test_an_experiment_is_run_once():
     experiment = store.make_experiment(requests=1, bound_seconds=1.0, seed=1, policies=["banker"])
 
-    work_here(experiment.job)
+    run_in_this_process(experiment.job)
 
     assert run_job(experiment.job_id) == NOT_WANTED
     with pytest.raises(WrongState):
-        work_here(experiment.job)
+        run_in_this_process(experiment.job)

@@ -19,21 +19,21 @@ from crawling.base.errors import BadOrder, WrongState
 from crawling.installation.pools import default_classes
 from crawling.jobs.cancel import cancel_job
 from crawling.jobs.rq_jobs import EXPERIMENT_SHIFTS, RUN_JOB, SHIFTS
-from crawling.jobs.running import GONE, NOT_WANTED, run_job, work_here
+from crawling.jobs.running import GONE, NOT_WANTED, run_in_this_process, run_job
 from crawling.models import AllowedNetwork, BackgroundJob, CrawlJob
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from crawling.scheduler.leader import is_somebody_leading
-from crawling.scheduler.messages import deliver, resend_background
+from crawling.scheduler.leader import has_leader
+from crawling.scheduler.messages import deliver_messages, resend_lost_background_jobs
 from crawling.uses.alerts.models import Delivery, Listener
 from experiments import runner, store
-from experiments.form import NoScheduler, make_checked
+from experiments.form import NoScheduler, make_checked_experiment
 from experiments.jobs import EXPERIMENT
 from experiments.models import Experiment, ExperimentState
-from experiments.pool_state import deadlocked_in, unsafe_grants
+from experiments.pool_state import deadlocked_processes_of_pool, unsafe_grants
 from experiments.report import experiment_view
 from experiments.runner import BEGUN
-from experiments.shift_run import note_of
+from experiments.shift_run import network_note
 from experiments.shift_workers import running_workers
 from tests.crawling.conftest import CLASSES
 from tests.experiments.test_runner import crossing
@@ -48,9 +48,9 @@ def test_crawls_run_under_each_policy_by_workers_of_their_own_and_are_deleted(tm
     create_pool(name="default", classes=CLASSES)
     with running_stack(tmp_path) as stack:  # no worker for crawls
         stack.start(SCHEDULER)
-        wait_until(is_somebody_leading)
-        experiment = make_checked(**ASKED)
-        work_here(experiment.job)
+        wait_until(has_leader)
+        experiment = make_checked_experiment(**ASKED)
+        run_in_this_process(experiment.job)
 
     columns = experiment_view(experiment).columns
     for column in columns:
@@ -82,16 +82,16 @@ def test_workers_are_forked_while_no_other_thread_is_there():
     before, seen = threading.active_count(), list[int]()
 
     with patch.object(runner, "_run_shifts", lambda *_: seen.append(threading.active_count())):
-        work_here(experiment.job)
+        run_in_this_process(experiment.job)
 
     assert seen == [before]
 
 
 def test_without_a_scheduler_and_for_what_shifts_cannot_do_nothing_is_made():
     with pytest.raises(NoScheduler):
-        make_checked(**ASKED)
+        make_checked_experiment(**ASKED)
     with pytest.raises(BadOrder) as told:
-        make_checked(**{**ASKED, "policy": "all_at_once", "requests": 41})
+        make_checked_experiment(**{**ASKED, "policy": "all_at_once", "requests": 41})
 
     assert list(told.value.errors) == ["policy", "requests"]
     assert not Experiment.objects.exists()
@@ -107,7 +107,7 @@ def killed():
         began_at=timezone.now(), heartbeat_at=timezone.now(), bookmark=BEGUN
     )
     AllowedNetwork.objects.create(
-        network="127.0.0.1", port_from=9, port_to=9, note=note_of(experiment)
+        network="127.0.0.1", port_from=9, port_to=9, note=network_note(experiment)
     )
     create_pool(name="default", classes=CLASSES)
     pool = create_pool(
@@ -122,7 +122,7 @@ def test_shifts_of_an_experiment_wake_no_worker_of_crawls_and_alert_no_listener(
     for name in (SHIFTS, EXPERIMENT_SHIFTS):
         django_rq.get_queue(name).empty()
 
-    deliver()
+    deliver_messages()
 
     assert [django_rq.get_queue(name).count for name in (SHIFTS, EXPERIMENT_SHIFTS)] == [0, 1]
     assert not Delivery.objects.exists()
@@ -134,7 +134,7 @@ def test_what_a_killed_experiment_has_left_is_removed_once_it_is_silent(killed):
 
     with EXPERIMENT.job.alone(killed.job_id):  # its process lives
         assert in_another_session(run_job, killed.job_id) == NOT_WANTED
-    resend_background()
+    resend_lost_background_jobs()
     (job,) = background.get_jobs()
     assert (job.func_name, job.args) == (RUN_JOB, [killed.job_id])
     run_job(killed.job_id)
@@ -206,8 +206,8 @@ def test_unsafe_grants_are_counted_and_who_waits_for_growth_is_not_deadlocked():
     assert unsafe_grants(pool) == {first.pk: 0, second.pk: 1}
 
     ask(first, RequestKind.STAGE)
-    assert not deadlocked_in(pool)
+    assert not deadlocked_processes_of_pool(pool)
     ask(second, RequestKind.GROWTH)
-    assert not deadlocked_in(pool)
+    assert not deadlocked_processes_of_pool(pool)
     ask(second, RequestKind.STAGE)
-    assert deadlocked_in(pool) == {first.pk, second.pk}
+    assert deadlocked_processes_of_pool(pool) == {first.pk, second.pk}

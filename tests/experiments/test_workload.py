@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from experiments.workload import LEAST_ROUND, MOST_ROUND, make_workload, rounds
+from experiments.workload import LEAST_ROUND, MOST_ROUND, make_workload, rounds_by_turns
 
 
 def test_the_same_seed_makes_the_same_workload_and_another_one_another():
@@ -28,7 +28,7 @@ def test_every_claim_fits_the_capacity_and_is_the_sum_of_its_steps(seed):
 
 @pytest.mark.parametrize("jobs", [1, 4, 5, 8, 100, 101, 500])
 def test_policies_take_turns_at_the_same_requests_in_opposite_orders(jobs):
-    turns = list(rounds(range(jobs), ["a", "b"]))
+    turns = list(rounds_by_turns(range(jobs), ["a", "b"]))
 
     order = [policy for _, policy, _ in turns]
     assert order == (["a", "b", "b", "a"] * len(turns))[: len(turns)]

@@ -8,16 +8,18 @@ from tests.mutants.planting import Fault
 
 #: leaves every decision to the services, so that the server takes none alone
 NEVER_QUICK = Fault(
-    "allocation.services.quick_path:_is_plain", "if not all(", "if True or not all("
+    "allocation.services.quick_path:_are_positive_integers", "if not all(", "if True or not all("
 )
 
 #: in the pure rules, found by the state machine on paper
 PURE = {
     "grants whatever is available": Fault(
-        "allocation.rules.banker:examine", "enough = process in order if", "enough = True if"
+        "allocation.rules.banker:decide_with_evidence",
+        "enough = process in order if",
+        "enough = True if",
     ),
     "is content as soon as anybody can finish": Fault(
-        "allocation.rules.banker:examine",
+        "allocation.rules.banker:decide_with_evidence",
         "process in order if state_is_safe",
         "bool(order) if state_is_safe",
     ),
@@ -34,7 +36,7 @@ PURE = {
         "allocation.rules.fairness:turn_refusal", "if not asker.is_within_share", "if False"
     ),
     "leaves nothing to the reserves of other shares": Fault(
-        "allocation.rules.fairness:kept_back", "asker.set_aside or none", "none"
+        "allocation.rules.fairness:units_kept_back", "asker.set_aside or none", "none"
     ),
     "counts what a share holds instead of what it claims": Fault(
         "allocation.rules.shares:ShareUse.claimed", "one.maximum for", "one.allocation for"
@@ -44,13 +46,13 @@ PURE = {
 #: in the services, found by the state machine on PostgreSQL
 SERVICES = {
     "does not serve waiters after a release": Fault(
-        "allocation.services.releases:give_back",
-        "pump(bank)",
+        "allocation.services.releases:return_and_regrant",
+        "grant_waiting_requests(bank)",
         "_ = None if kind == EventKind.RELEASED else pump(bank)",
     ),
     "does not serve waiters after a finish": Fault(
-        "allocation.services.releases:give_back",
-        "pump(bank)",
+        "allocation.services.releases:return_and_regrant",
+        "grant_waiting_requests(bank)",
         "_ = None if kind == EventKind.FINISHED else pump(bank)",
     ),
     "serves strictly in order of arrival": Fault(

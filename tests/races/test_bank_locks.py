@@ -18,7 +18,7 @@ from allocation.services import (
     change_share,
     ensure_share,
     finish_process,
-    pump_pool,
+    grant_waiting_requests_of_pool,
     register_process,
     release_resources,
     renew_lease,
@@ -122,7 +122,7 @@ def test_every_write_waits_for_the_pool(make_pool, make_process, meanwhile, riva
             register_process,
             {"pool": pool.pk, "label": "q", "run_ref": "q", "maximum": {}},
         ),
-        "pump": (pump_pool, {"pool": pool.pk}),
+        "pump": (grant_waiting_requests_of_pool, {"pool": pool.pk}),
     }[name]
 
     with row_held(rival, "allocation_pool", pool.pk):

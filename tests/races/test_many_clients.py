@@ -15,7 +15,7 @@ from django.db.models import Count, F
 
 from allocation.models import Event, Grant, Outbox, OutboxKind, Pool, Process, Request, RequestState
 from allocation.selectors import outcome_of
-from allocation.services import pump_pool, release_resources
+from allocation.services import grant_waiting_requests_of_pool, release_resources
 from tests.allocation.conftest import ask, available, held
 from tests.races.conftest import until
 
@@ -71,7 +71,7 @@ def work(process, seed, seconds):
 def nothing_is_left_over(pool):
     assert available(pool) == tuple(pool.capacity)
     assert not Request.objects.filter(state=RequestState.WAITING).exists()
-    assert pump_pool(pool=pool.pk) == 0
+    assert grant_waiting_requests_of_pool(pool=pool.pk) == 0
     assert not Grant.objects.filter(released_at=None).exists()
 
 

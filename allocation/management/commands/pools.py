@@ -72,37 +72,41 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {share.name}: {', '.join(limits)} claimed")
 
     def _create(self, options: dict[str, Any]) -> None:
-        pool = create_pool_like(name=options["name"], capacity=_units(options["capacity"]))
+        pool = create_pool_like(name=options["name"], capacity=_read_units(options["capacity"]))
         self.stdout.write(f"Pool {pool.name} is made.")
 
     def _set(self, options: dict[str, Any]) -> None:
-        pool = set_capacity(pool=_pool(options["name"]).pk, capacity=_units(options["capacity"]))
+        pool = set_capacity(
+            pool=_pool_named(options["name"]).pk, capacity=_read_units(options["capacity"])
+        )
         self.stdout.write(f"The capacity of {pool.name} is set.")
 
     def _share(self, options: dict[str, Any]) -> None:
-        share = Share.objects.filter(pool=_pool(options["name"]), name=options["team"]).first()
+        share = Share.objects.filter(
+            pool=_pool_named(options["name"]), name=options["team"]
+        ).first()
         if share is None:
             raise CommandError(
                 f"{options['team']} has no share of {options['name']} yet: it has one once a "
                 "crawl of it has run there."
             )
         free = [entry.removesuffix("=none") for entry in options["limit"] if "=none" in entry]
-        limits = _units([entry for entry in options["limit"] if "=none" not in entry])
+        limits = _read_units([entry for entry in options["limit"] if "=none" not in entry])
         change_share(
             share=share.pk,
-            limits=ShareLimits(_units(options["reserve"]), {**limits, **dict.fromkeys(free)}),
+            limits=ShareLimits(_read_units(options["reserve"]), {**limits, **dict.fromkeys(free)}),
         )
         self.stdout.write(f"The share of {share.name} in {options['name']} is set.")
 
 
-def _pool(name: str) -> Pool:
+def _pool_named(name: str) -> Pool:
     pool = Pool.objects.filter(name=name).first()
     if pool is None:
         raise CommandError(f"There is no pool {name!r}; `manage.py pools list` shows them.")
     return pool
 
 
-def _units(entries: list[str]) -> dict[str, int]:
+def _read_units(entries: list[str]) -> dict[str, int]:
     """The amounts in options. Raises CommandError unless each is CLASS=UNITS."""
     found = {}
     for entry in entries:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from crawling.datasets.jobs import put_first
+from crawling.datasets.jobs import move_reading_to_front
 from crawling.datasets.lag import Derived, Lag, lag_of
 from crawling.datasets.parts import MOST_BEHIND
 from crawling.models import Run
@@ -38,7 +38,7 @@ def read_lag(run: Run, name: Derived) -> Lag:
     """
     lag = lag_of(run, name)
     if not lag.complete:
-        put_first(run)
+        move_reading_to_front(run)
     return lag
 
 

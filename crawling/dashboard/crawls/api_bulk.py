@@ -38,7 +38,7 @@ from crawling.dashboard.crawls.filter import STATES, CrawlFilter
 from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
 from crawling.dashboard.orders.api_schedules import Wish
 from crawling.models import CrawlJob, Inquiry, InquiryKind, SavedView
-from crawling.orders.estimates import estimate, figures
+from crawling.orders.estimates import estimate_sentences, order_figures
 from crawling.orders.rendering_needs import rendering_figures, rendering_sentences
 from crawling.orders.seeds import BadTags, read_tags
 from crawling.previews.seed_fetches import request_test_fetch
@@ -341,10 +341,10 @@ def check_draft(request: AuthenticatedRequest, order: Annotated[Order, Body()]) 
         return {"errors": error.errors, **nothing}
     asked = request_name_lookups(checked.seeds, by=request.user)
     needs = needs_of_rendering(checked, claim)
-    shown = (*figures(checked), *rendering_figures(needs))
+    shown = (*order_figures(checked), *rendering_figures(needs))
     return {
         "errors": {},
-        "estimate": [*estimate(checked), *rendering_sentences(needs)],
+        "estimate": [*estimate_sentences(checked), *rendering_sentences(needs)],
         "figures": [asdict(one) for one in shown],
         "closed": [asdict(one) for one in closed_addresses(checked.seeds)],
         "is_resolving": bool(asked and asked.is_open),

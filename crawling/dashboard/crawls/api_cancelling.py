@@ -21,7 +21,7 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.job_answers import CancellableOut, cancelled_facts
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.crawls.cancel_views import asked_again
-from crawling.jobs.cancel import cancel_job, cancel_of_run
+from crawling.jobs.cancel import cancel_job, cancel_job_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry
 from serving.access import AuthenticatedRequest
@@ -64,7 +64,7 @@ def cancel_crawl_job(
     written is removed. 409 if there is none.
     """
     one = get_run(crawl_id, run)
-    row = cancel_of_run(kinds_of_runs()[kind], one, by=request.user)
+    row = cancel_job_of_run(kinds_of_runs()[kind], one, by=request.user)
     return {"run": one.number, "kind": kind, **cancelled_facts(row)}
 
 

@@ -16,7 +16,7 @@ from crawling.base.timed import time_limit
 from crawling.dashboard.base.crawl_views import prefetched_shifts
 from crawling.dashboard.hosts.filter import HostFilter, block_entries
 from crawling.models import BlocklistEntry, CrawlJob, Host, HostQueue, Page, RobotsFile
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 from dnscache.models import DnsEntry
 from serving.downloads import Download, row_file
 from serving.paging import cut_to_limit
@@ -109,7 +109,9 @@ def _summary_of(
     entry, shift = entries.get(dns_name(host.name)), host.shift
     troubles: Iterable[str] = (
         entry.get_status_display() if entry and entry.status != DnsEntry.Status.OK else "",
-        explain(robots.status) if robots and (robots.status < 0 or robots.status >= 500) else "",
+        status_sentence(robots.status)
+        if robots and (robots.status < 0 or robots.status >= 500)
+        else "",
     )
     return HostSummary(
         host=host,

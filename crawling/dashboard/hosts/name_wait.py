@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from crawling.frontier.waiting_names import MOST, gate_is_wanted, names_due
+from crawling.frontier.waiting_names import MOST, due_names, is_gate_enabled
 from crawling.models import HostQueue
 from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import dns_name
@@ -57,7 +57,7 @@ def _sentences(wait: NameWaitReason) -> list[str]:
             "No DNS look-up is needed: the host is an address, no host name at all, or a name "
             "without an owner."
         ]
-    if not gate_is_wanted():
+    if not is_gate_enabled():
         return [
             "There is no gate (DNS_AHEAD): the crawl that fetches from the host resolves its "
             "name, unless it is stored."
@@ -103,7 +103,7 @@ def _passage_in_words(found: Resolution) -> str:
 
 
 def _queue_place(name: str) -> list[str]:
-    due = [other.name for other in names_due(time.time() + 10)]
+    due = [other.name for other in due_names(time.time() + 10)]
     if name not in due:
         return [f"It is not among the first {MOST:,} names that are due within ten seconds."]
     before = due.index(name)

@@ -11,9 +11,9 @@ from datetime import datetime
 from django.utils import timezone
 
 from crawling.dashboard.base.known_addresses import known_address
-from crawling.frontier import filters_of, limit_reached
-from crawling.frontier.admit.crawl_rules import current_blocklist, revision_in
-from crawling.frontier.change.rejudgement import judge
+from crawling.frontier import filters_of_run, limit_reached
+from crawling.frontier.admit.crawl_rules import current_blocklist, revision_of_key
+from crawling.frontier.change.rejudgement import ruling_of_row
 from crawling.frontier.due_queues import RunSeeds, seeds_of_runs
 from crawling.frontier.run_limits import soft_limit_reached
 from crawling.models import (
@@ -31,11 +31,11 @@ from crawling.models import (
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.blocklist import Blocklist
 from crawling.orders.scope.filters import Rule, Ruling
-from crawling.orders.scope.trap_patterns import why_held
+from crawling.orders.scope.trap_patterns import hold_reason
 from crawling.previews.inquiries import ask_once
 from crawling.web.addresses import Address, canonical_address, fingerprints
 from crawling.web.outages import read_outages
-from crawling.web.statuses import MOST_REDIRECTS, explain, is_answer, is_redirect
+from crawling.web.statuses import MOST_REDIRECTS, is_answer, is_redirect, status_sentence
 
 #: the most crawls that are considered, beginning with the newest
 MOST_CRAWLS = 50
@@ -132,9 +132,9 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
     if run is None:
         return _answer_before_start(crawl, address, common)
     row, verdict = common.rows.get(run.pk), common.verdicts.get(run.pk)
-    filters = filters_of(crawl, run, blocklist=common.blocklist, seeds=common.seeds[run.pk])
+    filters = filters_of_run(crawl, run, blocklist=common.blocklist, seeds=common.seeds[run.pk])
     if row:
-        ruling = judge(row, filters)
+        ruling = ruling_of_row(row, filters)
     else:
         depth, hops = (verdict.depth, verdict.hops) if verdict else (1, 0)
         ruling = filters.judge(address, depth=depth, hops=hops, is_seed=address.url in crawl.seeds)
@@ -163,7 +163,7 @@ def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlD
 def _answer_before_start(
     crawl: CrawlJob, address: Address, common: UrlDecisionFacts
 ) -> UrlDecision:
-    ruling = filters_of(crawl, blocklist=common.blocklist).judge(
+    ruling = filters_of_run(crawl, blocklist=common.blocklist).judge(
         address, depth=1, is_seed=address.url in crawl.seeds
     )
     sentence = _describe_rule(ruling, "as a link on a start page")
@@ -201,7 +201,7 @@ def _scope_facts(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
     yield DecisionFact(
         "verdict",
         f"Found on {pages} and excluded by rule {rule.number} ({rule.words}), revision "
-        f"{revision_in(verdict.revision)}: {verdict.sentence}.",
+        f"{revision_of_key(verdict.revision)}: {verdict.sentence}.",
     )
     if via := _url(verdict.via):
         yield DecisionFact("verdict", "First found on:", via)
@@ -225,7 +225,7 @@ def _url_facts(run: Run, row: Url) -> Iterator[DecisionFact]:
         yield DecisionFact(
             "quarantine",
             f"It waits for an operator's decision on {pattern.pattern}: "
-            f"{why_held(pattern.rule or 'yield')}.",
+            f"{hold_reason(pattern.rule or 'yield')}.",
         )
     page: Page | None = getattr(row, "page", None)
     if page and (original := _url(page.duplicate_of)):
@@ -248,7 +248,7 @@ def _queue_facts(run: Run, row: Url) -> Iterator[DecisionFact]:
             "the link that is most like it, half by that link's own text and address.",
         )
     tries = f"{row.attempts:,} attempt{'s' * (row.attempts != 1)}"
-    said = row.error or (explain(row.status) if row.status is not None else "")
+    said = row.error or (status_sentence(row.status) if row.status is not None else "")
     if row.state == UrlState.QUEUED:
         queue = row.queue
         at = row.due_at if row.due_at and row.due_at > timezone.now() else None
@@ -301,10 +301,11 @@ def _robots_facts(address: Address) -> Iterator[DecisionFact]:
     name, status, at = f"{address.origin}/robots.txt", file["status"], file["fetched_at"]
     if not is_answer(status):
         said = (
-            f"could not be fetched ({explain(status).rstrip('.')}), so nothing may be fetched yet"
+            f"could not be fetched ({status_sentence(status).rstrip('.')}), so nothing may be "
+            "fetched yet"
         )
     elif status // 100 == 4:
-        said = f"allows it, since there is none ({explain(status)})"
+        said = f"allows it, since there is none ({status_sentence(status)})"
     else:
         question = {"url": address.url, "fetched_at": at.isoformat()}
         inquiry = ask_once(InquiryKind.ROBOTS, question, by=None)

@@ -20,7 +20,7 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.job_answers import CancellableOut
 from crawling.dashboard.jobs.job_list import STATES, job_facts, listed_jobs, rows_for
 from crawling.jobs.cancel import cancel_job, run_job_again
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.models import BackgroundJob
 from serving.access import AuthenticatedRequest
@@ -113,7 +113,7 @@ def run_background_job_again(
 
 
 def _job(job_id: int) -> BackgroundJob:
-    rows = seen_jobs().select_related("run__crawl", "by", "cancelled_by")
+    rows = visible_jobs().select_related("run__crawl", "by", "cancelled_by")
     return get_object_or_404(rows, pk=job_id)
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crawling.dashboard.base.job_answers import cancelled_facts
 from crawling.installation.permissions import STEER, crawls_acted_on, is_administrator, may_end
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.jobs.kinds import job_kinds, kind_of
 from crawling.models import BackgroundJob
 
@@ -69,7 +69,7 @@ def listed_jobs(
     scheduler requests repeatedly, and inquiries of pages.
     """
     kinds = [one.name for one in job_kinds().values() if state or one.kept is None]
-    found = seen_jobs().filter(kind__in=[kind] if kind else kinds)
+    found = visible_jobs().filter(kind__in=[kind] if kind else kinds)
     found = found.filter(STATES[state]) if state else found
     found = found if crawl is None else found.filter(run__crawl=crawl)
     return found.select_related("run__crawl", "by", "cancelled_by").order_by("-pk")

@@ -11,7 +11,7 @@ from crawling.dashboard.base.requests import asked_number, latest_asked, redirec
 from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.jobs.job_list import STATES, listed_jobs, rows_for
 from crawling.jobs.cancel import cancel_job, run_job_again
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.jobs.kinds import job_kinds, kind_of
 from serving.access import AuthenticatedRequest, authenticated
 from serving.requests import asked_text, render_live
@@ -43,7 +43,7 @@ def jobs(request: AuthenticatedRequest) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    job = get_object_or_404(seen_jobs(), pk=pk)
+    job = get_object_or_404(visible_jobs(), pk=pk)
     with errors_told(request, CrawlError):
         cancel_job(job, by=request.user)
     return redirect_back(request)
@@ -51,7 +51,7 @@ def cancel(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
 def run_again(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    job = get_object_or_404(seen_jobs(), pk=pk)
+    job = get_object_or_404(visible_jobs(), pk=pk)
     with errors_told(request, CrawlError):
         again = run_job_again(job, by=request.user)
         messages.success(request, f"Job {again.pk} does the {kind_of(again).label} again.")

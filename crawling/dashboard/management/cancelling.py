@@ -13,7 +13,7 @@ from crawling.base.errors import NotFound
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.jobs.cancel import cancel_job, cancel_of_run
+from crawling.jobs.cancel import cancel_job, cancel_job_of_run
 from crawling.jobs.kinds import kinds_of_runs
 from crawling.models import Inquiry
 
@@ -40,7 +40,7 @@ def _add_job_arguments(parser: ArgumentParser) -> None:
 def _cancel_job(options: dict[str, Any], out: OutputWrapper) -> None:
     run = get_run(find_crawl(options["crawl"]).pk, options["run"])
     kind = kinds_of_runs()[options["kind"]]
-    cancel_of_run(kind, run, by=None)
+    cancel_job_of_run(kind, run, by=None)
     _print_cancelled(f"{kind.label} of run {run.number}", options, out)
 
 

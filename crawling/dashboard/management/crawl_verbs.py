@@ -16,7 +16,7 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.recently_deleted import deleted_rows, restore
 from crawling.dashboard.management.command_errors import require_worker
 from crawling.models import CrawlJob, DeletedKind
-from crawling.runs.crawls.added_seeds import add_to_seeds
+from crawling.runs.crawls.added_seeds import add_seeds_to_crawl
 from crawling.runs.crawls.creation import clone_crawl
 from crawling.runs.crawls.tags import set_tags
 from crawling.runs.crawls.teams import hand_over
@@ -138,7 +138,7 @@ def add_to_crawl(crawl: str, options: dict[str, Any]) -> str:
     """
     try:
         wanted = {name: options[name] for name in ("widen", "resume")}
-        added = add_to_seeds(find_crawl(crawl), options["seeds"], **wanted)
+        added = add_seeds_to_crawl(find_crawl(crawl), options["seeds"], **wanted)
     except BadSeeds as error:
         outside = [f"{url} is outside the scope; --widen takes it in" for url in error.outside]
         raise CommandError(

@@ -10,7 +10,7 @@ from crawling.base.errors import NotFound
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.jobs.job_list import STATES, JobRow, job_facts, listed_jobs, rows_for
 from crawling.jobs.cancel import cancel_job, run_job_again
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.jobs.kinds import job_kinds
 from crawling.models import BackgroundJob
 
@@ -48,7 +48,7 @@ def show_jobs(options: dict[str, Any]) -> str:
 
 
 def _acted_on(options: dict[str, Any]) -> BackgroundJob:
-    job = seen_jobs().select_related("run__crawl").filter(pk=options["number"]).first()
+    job = visible_jobs().select_related("run__crawl").filter(pk=options["number"]).first()
     if job is None:
         raise NotFound(f"There is no job {options['number']}.")
     if options["cancel"]:

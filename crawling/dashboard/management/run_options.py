@@ -15,7 +15,7 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_run
 from crawling.datasets.job_tables import JobTables, TablesOfRun
 from crawling.jobs.enqueue import open_job
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import Run
 
 
@@ -51,7 +51,7 @@ def run_tables(options: Mapping[str, Any], tables: TablesOfRun) -> JobTables:
 def _make_tables(run: Run, tables: TablesOfRun) -> None:
     job = open_job(tables.kind, run, by=None)
     try:
-        work_here(job)
+        run_in_this_process(job)
     except CrawlError as error:
         job.refresh_from_db()
         if not job.trouble:  # a background job is making them

@@ -22,7 +22,7 @@ from crawling.dashboard.base.api_schemas import CrawlDetail
 from crawling.dashboard.base.requests import get_crawl
 from crawling.dashboard.run.api.detail import detail
 from crawling.models import OrderTemplate
-from crawling.runs.crawls.templates import crawl_from, remove_template, save_template
+from crawling.runs.crawls.templates import create_from_template, remove_template, save_template
 from serving.access import AuthenticatedRequest
 from serving.schemas import Schema
 
@@ -100,6 +100,8 @@ def create_crawl_from_template(
     return Status(
         201,
         detail(
-            crawl_from(get_object_or_404(OrderTemplate, pk=template_id), otherwise, by=request.user)
+            create_from_template(
+                get_object_or_404(OrderTemplate, pk=template_id), otherwise, by=request.user
+            )
         ),
     )

@@ -18,7 +18,7 @@ from django.utils.timezone import localtime
 from django.views.decorators.vary import vary_on_headers
 
 from allocation.selectors import format_amounts
-from allocation.wording import first_few, joined_in_words
+from allocation.wording import first_few_in_words, joined_in_words
 from crawling.base.encrypted_text import SealBroken
 from crawling.base.errors import BadOrder, CrawlError, NoPool
 from crawling.dashboard.base.schedule import plan_of
@@ -40,7 +40,7 @@ from crawling.installation.identity import identity, set_identity
 from crawling.installation.pools import capacity_of, default_pool, pool_named
 from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.orders.estimates import Figure
-from crawling.orders.estimates import figures as figures_of
+from crawling.orders.estimates import order_figures as figures_of
 from crawling.orders.order import CrawlOrder
 from crawling.orders.rendering_needs import rendering_figures
 from crawling.previews.inquiries import question_of
@@ -365,7 +365,7 @@ def _set_schedule(crawl: CrawlJob, form: ScheduleForm, by: User) -> None:
 
 
 def _not_allowed(closed: Sequence[ClosedAddress]) -> str:
-    named = first_few([f"{one.address}:{one.port}" for one in closed])
+    named = first_few_in_words([f"{one.address}:{one.port}" for one in closed])
     return f"not allowed yet: {named}; allow {'it' if len(closed) == 1 else 'them'} below"
 
 

@@ -15,10 +15,10 @@ from crawling.installation.identity import identity
 from crawling.installation.permissions import require_act
 from crawling.installation.pools import capacity_of, default_pool
 from crawling.models import CrawlJob, OrderTemplate
-from crawling.orders.sections.fetching import masked_in
+from crawling.orders.sections.fetching import masked_names
 from crawling.runs.crawls.creation import order_of
 from crawling.runs.crawls.extractor_rules import named_rules
-from crawling.runs.crawls.templates import as_crawl
+from crawling.runs.crawls.templates import crawl_of_template
 from serving.access import AuthenticatedRequest
 
 
@@ -31,13 +31,15 @@ def initial_answers(request: AuthenticatedRequest) -> dict[str, Any]:
     if clone := request.GET.get("clone", ""):
         crawl = get_object_or_404(CrawlJob, pk=whole_number(clone) or 0)
         require_act(request.user, crawl)
-        if left_out := masked_in(order_of(crawl)):
+        if left_out := masked_names(order_of(crawl)):
             told = f"The secrets of {crawl.name} are not copied: {', '.join(left_out)}."
             messages.info(request, told)
         return {**answers, **as_answers(crawl, capacity_of(default_pool()))}
     if template := request.GET.get("template", ""):
         try:
-            like = as_crawl(get_object_or_404(OrderTemplate, pk=whole_number(template) or 0))
+            like = crawl_of_template(
+                get_object_or_404(OrderTemplate, pk=whole_number(template) or 0)
+            )
         except BadOrder as error:
             messages.error(
                 request,

@@ -12,7 +12,7 @@ from crawling.dashboard.orders.forms.create import ASKED
 from crawling.dashboard.orders.forms.fields import OrderForm, fill_in
 from crawling.models import CrawlJob
 from crawling.runs.crawls.revisions import edit_crawl
-from crawling.runs.steering import limit_in_the_way, resume
+from crawling.runs.steering import blocking_limit, resume
 from serving.access import AuthenticatedRequest, authenticated
 
 
@@ -22,7 +22,7 @@ def raise_limit(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     the run.
     """
     crawl = get_object_or_404(CrawlJob, pk=pk)
-    reached = limit_in_the_way(crawl)
+    reached = blocking_limit(crawl)
     if reached is None:
         return render(request, "crawling/raise_limit.html", {"crawl": crawl})
     asked = [one for one in ASKED if one.name == reached.field]

@@ -20,7 +20,7 @@ from crawling.dashboard.orders.forms.create import EditForm, edit_answers
 from crawling.dashboard.orders.forms.fields import typed_entries
 from crawling.dashboard.orders.forms.sections import sections_of
 from crawling.models import CrawlJob
-from crawling.orders.estimates import figures
+from crawling.orders.estimates import order_figures
 from crawling.orders.rendering_needs import rendering_figures
 from crawling.orders.scope.filters import Rule
 from crawling.runs.crawls.earlier_renderings import needs_of_rendering
@@ -103,7 +103,7 @@ def check(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if order:
         try:
             claim = check_max(crawl, order.claim, order)
-            found = [*figures(order), *rendering_figures(needs_of_rendering(order, claim))]
+            found = [*order_figures(order), *rendering_figures(needs_of_rendering(order, claim))]
         except BadOrder as error:
             mistakes = error.errors
     form.blame(mistakes)

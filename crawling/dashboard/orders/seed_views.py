@@ -9,11 +9,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from allocation.wording import beginning_of_list, first_few
+from allocation.wording import beginning_of_list, first_few_in_words
 from crawling.base.errors import BadSeeds
 from crawling.dashboard.orders.forms.fields import typed_entries
 from crawling.models import CrawlJob
-from crawling.runs.crawls.added_seeds import AddedSeedsResult, add_to_seeds
+from crawling.runs.crawls.added_seeds import AddedSeedsResult, add_seeds_to_crawl
 from serving.access import AuthenticatedRequest, authenticated
 
 #: the number of known addresses that a message names
@@ -28,7 +28,7 @@ def seeds(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     is_resumed = "resume" in request.POST
     if request.method == "POST":
         try:
-            added = add_to_seeds(
+            added = add_seeds_to_crawl(
                 crawl,
                 typed_entries(typed),
                 by=request.user,
@@ -73,5 +73,5 @@ def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
         messages.warning(
             request,
             f"Without the secret headers, which were given for other sites: "
-            f"{first_few(without)}. Give the headers anew to have them sent there.",
+            f"{first_few_in_words(without)}. Give the headers anew to have them sent there.",
         )

@@ -21,9 +21,9 @@ from crawling.models import (
     VerdictCount,
 )
 from crawling.orders.scope.filters import Rule
-from crawling.orders.scope.trap_patterns import why_held
+from crawling.orders.scope.trap_patterns import hold_reason
 from crawling.runs.failure_causes import NOT_FETCHED, causes_without_samples
-from crawling.web.statuses import FetchStatus, explain
+from crawling.web.statuses import FetchStatus, status_sentence
 from serving.listing.columns import Column
 from serving.paging import cut_to_limit
 
@@ -168,7 +168,8 @@ def _ended_rows(run: Run, key: str, after: int, limit: int) -> Iterator[_Row]:
         return iter(())
     rows = _urls_after(Url.objects.filter(run=run, state=state, status=int(status)), after, limit)
     return (
-        _Row(row.pk, row.url, row.error or explain(int(status)), row.depth, row.via) for row in rows
+        _Row(row.pk, row.url, row.error or status_sentence(int(status)), row.depth, row.via)
+        for row in rows
     )
 
 
@@ -179,7 +180,7 @@ def _quarantined_rows(run: Run, key: str, after: int, limit: int) -> Iterator[_R
         for pattern in TrapPattern.objects.filter(run=run, key__in={row.pattern for row in rows})
     }
     said = {
-        key: f"{pattern.pattern}: {why_held(pattern.rule or 'yield')}"
+        key: f"{pattern.pattern}: {hold_reason(pattern.rule or 'yield')}"
         for key, pattern in patterns.items()
     }
     return (

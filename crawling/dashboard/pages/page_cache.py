@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from crawling.frontier.rules.hotspots import count_at
+from crawling.frontier.rules.hotspots import decayed_count
 from crawling.models import HotPage, Run, RunTotal
 from serving.access import AuthenticatedRequest, authenticated
 from serving.listing.columns import Column
@@ -61,7 +61,11 @@ def page_cache(*, most: int) -> PageCache:
         saved=int(sums["saved"] or 0),
         hot=[
             PopularPage(
-                row.url, round(count_at(row.heat, now), 2), row.wanted, row.reused, row.wanted_at
+                row.url,
+                round(decayed_count(row.heat, now), 2),
+                row.wanted,
+                row.reused,
+                row.wanted_at,
             )
             for row in rows
         ],

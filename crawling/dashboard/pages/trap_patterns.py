@@ -11,7 +11,7 @@ from django.db import connection
 
 from crawling.models import Run, TrapPattern, UrlState
 from crawling.orders.scope.trap_gate import TrapState
-from crawling.orders.scope.trap_patterns import why_held
+from crawling.orders.scope.trap_patterns import hold_reason
 from serving.paging import rows_and_next
 
 #: for each pattern, the number of its quarantined URLs and the first few of them
@@ -77,7 +77,7 @@ def _views(run: Run, rows: Sequence[TrapPattern]) -> list[TrapView]:
             row.pattern,
             row.state,
             row.rule,
-            why_held(row.rule) if row.rule else "",
+            hold_reason(row.rule) if row.rule else "",
             row.fetched,
             row.fresh,
             *held[row.key],

@@ -17,7 +17,7 @@ from crawling.orders.fields import OrderField, fields_of
 from crawling.orders.order import FIELDS
 from crawling.orders.ranking import Order
 from crawling.orders.scope.scope import Reach
-from crawling.orders.sections.reading import in_revision
+from crawling.orders.sections.reading import revision_in_words
 
 #: the unit, by the last word of a field's name
 UNITS = {"pages": " pages", "seconds": " s", "minutes": " minutes", "percent": " %"}
@@ -43,7 +43,7 @@ class CrawlSettings:
 
     @property
     def extractor(self) -> str:
-        return in_revision(self.crawl.extractor)
+        return revision_in_words(self.crawl.extractor)
 
     @property
     def scope_in_words(self) -> str:

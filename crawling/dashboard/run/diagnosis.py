@@ -23,7 +23,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.runs.diagnosis import NextHost, RunFacts, Stall, diagnose
 from crawling.runs.grants import PAUSED_BY_HAND
 from crawling.runs.wait_reason import NextHostQueue
-from crawling.scheduler.leader import is_somebody_leading
+from crawling.scheduler.leader import has_leader
 
 MINUTE = timedelta(minutes=1)
 #: the part of a lease that is left if it was not renewed in time: renewals come after a third
@@ -67,7 +67,7 @@ def facts_of(run: Run, wait: WaitRow | None, rows: RunRows | None = None) -> Run
         quarantined=rows.counts.quarantined,
         next_host=_next_host(rows.next_hosts),
         workers=_workers(),
-        is_scheduler_there=is_somebody_leading(),
+        is_scheduler_there=has_leader(),
     )
 
 

@@ -15,12 +15,12 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import prefetched_shifts
-from crawling.frontier.waiting_names import held_at_gate
+from crawling.frontier.waiting_names import hosts_held_at_gate
 from crawling.models import HostQueue, RobotsFile, Run, Shift, Url
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.orders.scope.scope import Reach
 from crawling.web.outages import Outage, outage_waited_for, read_outage, read_outages
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 from serving.paging import cut_to_limit
 
 SOME = 20
@@ -188,7 +188,7 @@ def host_rows(
     shift, if the caller has read that already.
     """
     held = (
-        held_at_gate([queue.host_id for queue in queues if queue.queued])
+        hosts_held_at_gate([queue.host_id for queue in queues if queue.queued])
         if run.state in WORKING_STATES
         else set()
     )
@@ -258,4 +258,4 @@ def _robots_in_words(status: int | None, expires_at: datetime | None) -> str:
         return "to be fetched again"
     if 200 <= status < 300:
         return "fetched"
-    return f"none ({status})" if 300 <= status < 500 else f"unavailable: {explain(status)}"
+    return f"none ({status})" if 300 <= status < 500 else f"unavailable: {status_sentence(status)}"

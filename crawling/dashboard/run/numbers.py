@@ -16,7 +16,7 @@ from crawling.dashboard.run.moved_seeds import may_have_moved_seeds
 from crawling.frontier import RunCounts, counts_of
 from crawling.models import Run, RunProcess, Shift
 from crawling.orders.scope.trap_patterns import ONE_TEXT
-from crawling.runs.wait_reason import NextHostQueue, next_hosts
+from crawling.runs.wait_reason import NextHostQueue, next_host_queues
 from serving.paging import MOST_NUMBERED, as_bounded
 
 #: the number of shifts that are listed
@@ -85,7 +85,7 @@ class RunRows:
     @cached_property
     def next_hosts(self) -> list[NextHostQueue]:
         """The host queue that is free first. It is read on the first call."""
-        return next_hosts([self.run.pk])
+        return next_host_queues([self.run.pk])
 
 
 def live_shifts(run: Run) -> list[Shift]:

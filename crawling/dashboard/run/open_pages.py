@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 from crawling.dashboard.run.numbers import live_shifts
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.runs.live_view import look_at
+from crawling.runs.live_view import request_views
 from crawling.web.rendering.types import PageView
 
 NO_REDIS = "Redis does not answer, so no pictures come from the workers."
@@ -34,7 +34,7 @@ def open_pages(run: Run) -> OpenPages:
     if not shifts:
         return OpenPages((), "This run has no work session now.")
     try:
-        views = look_at(run.pk, [shift.pk for shift in shifts])
+        views = request_views(run.pk, [shift.pk for shift in shifts])
     except RedisError:
         return OpenPages((), NO_REDIS)
     return OpenPages(views, "" if views else "No browser page is open now.")

@@ -36,7 +36,7 @@ from crawling.runs.diagnosis import Stall
 from crawling.runs.endings import sites_of_one_text
 from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.verbs import Verb, offered_verbs
-from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
+from crawling.web.statuses import NOT_MODIFIED_STATUS, status_sentence
 
 #: two estimates are shown as one if their ratio is at most this
 CLOSE = 1.25
@@ -61,7 +61,7 @@ class StatusRow:
 
     @property
     def sentence(self) -> str:
-        return explain(self.status)
+        return status_sentence(self.status)
 
     @property
     def kind(self) -> str:

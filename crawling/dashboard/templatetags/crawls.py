@@ -29,7 +29,7 @@ from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.runs.crawls.examples import is_example
 from crawling.runs.week import CrawlWeek, week_of
-from crawling.web.statuses import NOT_MODIFIED_STATUS, explain
+from crawling.web.statuses import NOT_MODIFIED_STATUS, status_sentence
 
 register = template.Library()
 #: the most characters of a help text that is not folded
@@ -103,7 +103,7 @@ def status_words(status: int) -> str:
 @register.filter
 def status_meaning(status: int) -> str:
     """A status; with an error's reason phrase: `200`, `404 Not Found`."""
-    return explain(status) if status >= 400 else str(status)
+    return status_sentence(status) if status >= 400 else str(status)
 
 
 @register.filter

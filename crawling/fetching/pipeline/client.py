@@ -19,7 +19,7 @@ from crawling.web.fetch.adapter import PinnedSession
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
 from crawling.web.fetch.cookies import Cookies, CookieStore
 from crawling.web.fetch.host_session import HostSession
-from crawling.web.fetch.http import Fetched, Judge, RequestOptions, fetch, judge_nothing
+from crawling.web.fetch.http import Fetched, Judge, RequestOptions, accept_any, fetch
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.scheme_task import FetchTask
 from crawling.web.forms.submission import Submission
@@ -194,7 +194,7 @@ class Client:
         max_bytes: int | None = None,
         *,
         keep: bool = False,
-        judge: Judge = judge_nothing,
+        judge: Judge = accept_any,
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
         form_type: str = "",

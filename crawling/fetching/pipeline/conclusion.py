@@ -16,8 +16,8 @@ from crawling.fetching.pipeline.page_links import COPY, bad_maps, links_of, targ
 from crawling.frontier import CapturedExchange, ClaimedUrl, PageLinks, ServerAnswer, UrlOutcome
 from crawling.frontier.types import DocumentSummary
 from crawling.models import UrlState
-from crawling.orders.scope.trap_patterns import Pattern, list_address, pattern_with
-from crawling.web.addresses import Address, BadUrl, as_signed, may_lead, read_address
+from crawling.orders.scope.trap_patterns import Pattern, list_address, pattern_by_key
+from crawling.web.addresses import Address, BadUrl, may_link_to_scheme, read_address, signed_64_bits
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import GZIP_MAGIC, SPOOL_BYTES
 from crawling.web.documents.base import Document, TruncationReason
@@ -33,10 +33,10 @@ from crawling.web.statuses import (
     MOST_REDIRECTS,
     UNWANTED,
     FetchStatus,
-    explain,
     is_redirect,
     is_success,
     may_pass,
+    status_sentence,
 )
 
 NOTHING = Document()
@@ -69,7 +69,7 @@ def conclude(
     sitemaps: the sitemaps that the site's robots.txt names, as written there, to be recorded with
     this page. page: the page, if it was read because a browser might render it.
     """
-    error = fetched.error or ("" if is_success(fetched.status) else explain(fetched.status))
+    error = fetched.error or ("" if is_success(fetched.status) else status_sentence(fetched.status))
     is_head_only = context.links.filters.wants_head_only(claimed.hops)
     asked = fetched.retry_after if fetched.status >= 400 else None
     if outcome := _without_answer(claimed, fetched.status, error, asked, is_last=is_head_only):
@@ -117,7 +117,7 @@ def _with_answer(
     """The outcome of a URL whose answer is read: a page, and the links that lead from it."""
     target = _redirect_target(address, fetched)
     is_personal = context.client.policy.is_personal
-    pattern = pattern_with(address, claimed.pattern, year=context.links.traps.year)
+    pattern = pattern_by_key(address, claimed.pattern, year=context.links.traps.year)
     answer = _answer(
         address, dialled, fetched, document, target, marks, pattern, is_personal=is_personal
     )
@@ -207,14 +207,16 @@ def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
         target = read_address(fetched.location, address.url)
     except BadUrl:
         return None
-    return target if may_lead(address.scheme, target.scheme) else None
+    return target if may_link_to_scheme(address.scheme, target.scheme) else None
 
 
 def _missing_target_in_words(fetched: Fetched) -> str:
     if "Location" not in fetched.headers:
-        return f"{explain(fetched.status)}, but the answer has no Location: it leads nowhere."
+        return (
+            f"{status_sentence(fetched.status)}, but the answer has no Location: it leads nowhere."
+        )
     if not fetched.location:
-        return f"{explain(fetched.status)}, but its Location is empty: it leads nowhere."
+        return f"{status_sentence(fetched.status)}, but its Location is empty: it leads nowhere."
     return f"{FetchStatus.REDIRECT_NOWHERE.sentence} ({fetched.location[:200]})"
 
 
@@ -339,7 +341,7 @@ def _digests(fetched: Fetched, page: ReadPage | None) -> ContentMarks:
         for piece in _content(page.document):
             fingerprint.update(piece)
             digest.update(piece)
-    mark = as_signed(fingerprint.intdigest())
+    mark = signed_64_bits(fingerprint.intdigest())
     return ContentMarks(mark, digest.digest() if is_content else b"", body_digest)
 
 

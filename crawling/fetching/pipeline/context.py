@@ -22,7 +22,7 @@ from crawling.orders.scope.filters import Rule, UrlFilters
 from crawling.orders.scope.trap_gate import TrapGate
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.web.addresses import Address
-from crawling.web.content.media_types import GZIPS, SILENT, is_open, stated_type
+from crawling.web.content.media_types import GZIPS, SILENT, is_sniffable, stated_type
 from crawling.web.documents import xml
 from crawling.web.documents.base import DocumentSource, ReadingRules
 from crawling.web.fetch.http import AnswerPart, DocumentRefusal, Fetched, Judgement
@@ -141,7 +141,7 @@ class ReuseOffers:
         """
         pages = self._pages.get(url_id)
         found = answer_of(*pages, most) if pages else None
-        return found if found is None or archives else found.without_exchange()
+        return found if found is None or archives else found.drop_exchange()
 
     def settle(self, url_ids: Iterable[int]) -> dict[int, str]:
         """Withdraw the offers for URLs that are done. Return the ids of those URLs that were
@@ -390,7 +390,7 @@ class FetchContext:
     def refusal_of_seed(self, fetched: Fetched) -> str:
         """Why a seed that turns out not to be a sitemap is refused; "" if its type is wanted."""
         field = fetched.headers.get("Content-Type", "")
-        kind = fetched.content_type if is_open(field) else stated_type(field).essence
+        kind = fetched.content_type if is_sniffable(field) else stated_type(field).essence
         ruling = self.links.filters.judge_answer(kind, None) if kind in SITEMAP_TYPES else None
         return ruling.explanation if ruling else ""
 

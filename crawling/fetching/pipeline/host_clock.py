@@ -28,7 +28,7 @@ from crawling.web.politeness import (
     doubt_pause_seconds,
     page_rest_seconds,
 )
-from crawling.web.statuses import FetchStatus, explain, may_be_host_fault
+from crawling.web.statuses import FetchStatus, may_be_host_fault, status_sentence
 
 #: a host's rest that is shorter than this is no outage
 TOLD_SECONDS = 15.0
@@ -46,7 +46,7 @@ class RequestBudget:
 
     def spend(self, politeness: PolitenessPart) -> None:
         """Count a request that has just ended."""
-        self.spent, self.is_counted = self.spent.plus_one(datetime.now(UTC)), False
+        self.spent, self.is_counted = self.spent.add_request(datetime.now(UTC)), False
         self.keep(politeness)
 
     def keep(self, politeness: PolitenessPart) -> None:
@@ -286,7 +286,7 @@ class HostAvailability:
         self.origins[origin] = outage_after(
             before,
             fetched.status,
-            f"{origin}: {fetched.error or explain(fetched.status)}",
+            f"{origin}: {fetched.error or status_sentence(fetched.status)}",
             now=datetime.now(UTC),
             pause_seconds=_pause_seconds(before),
             patience_seconds=host_patience_seconds(
@@ -324,7 +324,7 @@ class HostAvailability:
     def _note_outage(
         self, fetched: Fetched, pause_seconds: float, *, may_give_up: bool = True
     ) -> None:
-        now, error = datetime.now(UTC), fetched.error or explain(fetched.status)
+        now, error = datetime.now(UTC), fetched.error or status_sentence(fetched.status)
         self.outage = outage_after(
             self.outage,
             fetched.status,
@@ -341,7 +341,7 @@ class HostAvailability:
 
     def _give_up(self, status: int) -> None:
         assert self.outage is not None
-        self.given_up = Fetched(status, error=self.outage.last_words)
+        self.given_up = Fetched(status, error=self.outage.failure_reason)
         self.clock.is_over = True
 
 
@@ -352,7 +352,7 @@ def _rest_reason(status: int, rest: float, asked: float | None) -> str:
     if rest <= TOLD_SECONDS:
         return ""
     wish = f", which asks for {asked:,.0f} s" if asked else ""
-    return f"Its latest answer was: {explain(status).rstrip('.')}{wish}."
+    return f"Its latest answer was: {status_sentence(status).rstrip('.')}{wish}."
 
 
 def _pause_seconds(before: Outage | None) -> float:

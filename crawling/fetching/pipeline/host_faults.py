@@ -15,7 +15,13 @@ from crawling.frontier import ClaimedUrl
 from crawling.frontier.due_queues import fetched_seed
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.statuses import OUTAGES, FetchStatus, explain, is_success, may_be_host_fault
+from crawling.web.statuses import (
+    OUTAGES,
+    FetchStatus,
+    is_success,
+    may_be_host_fault,
+    status_sentence,
+)
 
 
 def note_answer(
@@ -77,9 +83,9 @@ def give_up_beyond_patience(visit: Visit, fetched: Fetched) -> Fetched:
         return fetched
     fetched.close()
     status = FetchStatus.HOST_BUSY
-    return Fetched(status, error=f"{status.sentence} ({explain(answered)}, {asked:,.0f} s)")
+    return Fetched(status, error=f"{status.sentence} ({status_sentence(answered)}, {asked:,.0f} s)")
 
 
 def _answer_in_words(url: str, answered: int, asked: float | None) -> str:
     wish = f" and asks for {asked:,.0f} s" if asked else ""
-    return f"{url} was answered: {explain(answered).rstrip('.')}{wish}."
+    return f"{url} was answered: {status_sentence(answered).rstrip('.')}{wish}."

@@ -16,10 +16,10 @@ from crawling.web.addresses import Address, BadUrl, read_address
 from crawling.web.documents.tree import charset_by_type
 from crawling.web.fetch.http import Fetched
 from crawling.web.forms.controls import Form, FormPage, read_forms
-from crawling.web.forms.login_form import fill_in, is_same_form, login_form, next_form
+from crawling.web.forms.login_form import fill_in_and_submit, is_same_form, login_form, next_form
 from crawling.web.forms.submission import NotSent, Submission
 from crawling.web.secret_headers import Recipients
-from crawling.web.statuses import OUTAGES, explain, is_redirect, is_success, may_pass
+from crawling.web.statuses import OUTAGES, is_redirect, is_success, may_pass, status_sentence
 
 #: the most redirects to the form, and from the form to the page behind it
 MOST_HOPS = 5
@@ -115,7 +115,7 @@ class _Login:
         page = _page_of(shown, where)
         form = login_form(page, fields) if page else None
         if page is None or (form is None and not is_success(shown.status)):
-            why = shown.error or explain(shown.status)
+            why = shown.error or status_sentence(shown.status)
             return f"the page with the form could not be had ({why})"
         if form is None:
             return f"the page has no form with the fields {', '.join(sorted(fields))}"
@@ -135,7 +135,7 @@ class _Login:
         site shows next, if any.
         """
         try:
-            sent = fill_in(form, page, fields)
+            sent = fill_in_and_submit(form, page, fields)
         except NotSent as reason:
             return str(reason), None
         if not self.trusted.may_have_all(sent.address):
@@ -145,7 +145,7 @@ class _Login:
         if is_redirect(answer.status):
             return self._trouble_with_redirect(answer, where, sent), None
         if not is_success(answer.status):
-            return f"the site answered {answer.error or explain(answer.status)}", None
+            return f"the site answered {answer.error or status_sentence(answer.status)}", None
         return "", _page_of(answer, where)
 
     def _trouble_with_redirect(self, answer: Fetched, where: Address, sent: Submission) -> str:
@@ -154,7 +154,7 @@ class _Login:
         """
         target = _target(answer, where)
         if target is None or self.trusted.may_have_all(target):
-            return f"the site answered {explain(answer.status)}"
+            return f"the site answered {status_sentence(answer.status)}"
         is_sent_on = answer.status in KEEPING_METHOD and sent.body is not None
         return f"its form is sent on to another site, {target.origin}" if is_sent_on else ""
 
@@ -184,7 +184,7 @@ class _Login:
         assert self.visit.route.resolution is not None
         dial, refusal = route_to(address, self.visit.route.resolution, self.context)
         answer = refusal or self.context.client.get(address, dial, MAX_BYTES, login=sent)
-        fetched = answer.in_memory(MAX_BYTES)
+        fetched = answer.with_document_in_memory(MAX_BYTES)
         self.visit.rest(fetched)
         self.visit.repeats.login_status = fetched.status
         return fetched

@@ -23,10 +23,10 @@ from crawling.fetching.pipeline.preconditions import (
     wait_for_next_turn,
 )
 from crawling.fetching.pipeline.visit import Visit
-from crawling.frontier.host_state import known_robots
+from crawling.frontier.host_state import valid_robots
 from crawling.web.addresses import WEB, Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.robots import as_read, fetch_robots
+from crawling.web.fetch.robots import fetch_robots, status_and_text
 from crawling.web.rendering.types import DoorAnswer, DoorRefusal, DoorRequest, Headers, RenderLimits
 from crawling.web.robots import MAX_ROBOTS_BYTES, RobotsRules
 from dnscache.resolver import Resolution
@@ -185,7 +185,7 @@ class PageDoor:
         return refusal_by_robots(rules, address) is not None
 
     def _learn_robots(self, address: Address, dial: str) -> RobotsRules:
-        found = self.context.port.ask(lambda: known_robots([address.origin]))
+        found = self.context.port.ask(lambda: valid_robots([address.origin]))
         if found and address.origin in found:
             return self.context.robots.read(*found[address.origin])
 
@@ -200,10 +200,10 @@ class PageDoor:
                 with_secrets=address.origin == self.address.origin,
             )
             self.context.archive_aside(hop, dial, fetched)
-            return fetched.in_memory(MAX_ROBOTS_BYTES)
+            return fetched.with_document_in_memory(MAX_ROBOTS_BYTES)
 
         answer = fetch_robots(address.origin, get)
-        status, body = as_read(answer) if answer else (HTTPStatus.NOT_FOUND, b"")
+        status, body = status_and_text(answer) if answer else (HTTPStatus.NOT_FOUND, b"")
         if self.context.client.has_default_identity(address.host_key):
             self.context.port.keep_robots(address.origin, status, body)
         return self.context.robots.read(status, body)

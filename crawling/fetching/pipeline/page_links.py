@@ -15,8 +15,8 @@ from crawling.frontier import Candidate, ClaimedUrl
 from crawling.frontier.types import PageTargetMarks, Refusal
 from crawling.orders.scope.filters import Ruling
 from crawling.orders.scope.trap_patterns import directories_above
-from crawling.web.addresses import Address, fingerprint, may_lead
-from crawling.web.content.link_fields import asks_not_to_follow, links_in_head
+from crawling.web.addresses import Address, fingerprint, may_link_to_scheme
+from crawling.web.content.link_fields import has_nofollow, links_in_head
 from crawling.web.documents.base import Document, TruncationReason
 from crawling.web.documents.html import (
     NOT_VOUCHED,
@@ -24,9 +24,9 @@ from crawling.web.documents.html import (
     SHOWN_RELATIONS,
     refresh_target,
 )
-from crawling.web.documents.written_links import links_in
+from crawling.web.documents.written_links import resolved_links
 from crawling.web.fetch.http import Fetched
-from crawling.web.links import Links, told_links
+from crawling.web.links import Links, faults_with_counts
 from crawling.web.statuses import is_success
 from crawling.web.topics import Topic, expected_similarity
 
@@ -54,7 +54,9 @@ def links_of(
     if is_map and document.written and not judge.filters.judge(address, depth=claimed.depth).admits:
         written = []
     depth = claimed.depth if is_map and not document.written else claimed.depth + 1
-    is_ours = claimed.hops == 0 and bool(sitemaps) and judge.filters.scope.takes_host_of(address)
+    is_ours = (
+        claimed.hops == 0 and bool(sitemaps) and judge.filters.scope.may_reach_host_of(address)
+    )
     links = gate.sitemaps(_allowed_sitemaps(address, sitemaps), depth) if is_ours else []
     if document.is_index:
         links += gate.sitemaps(_sitemaps_within(written, address, judge), depth)
@@ -80,9 +82,9 @@ def _links_allowed_in(links: Sequence[Address], scheme: str) -> Sequence[Address
     """The links that a document of this scheme may have, which are nearly always all of its
     links.
     """
-    if all(may_lead(scheme, other) for other in {link.scheme for link in links}):
+    if all(may_link_to_scheme(scheme, other) for other in {link.scheme for link in links}):
         return links
-    return [link for link in links if may_lead(scheme, link.scheme)]
+    return [link for link in links if may_link_to_scheme(scheme, link.scheme)]
 
 
 def targets_of(
@@ -137,7 +139,11 @@ class _Gate:
         Links of this shift's earlier pages are not judged again, since most links of most pages
         were seen before.
         """
-        news = links if counts_all else self._judge.seen.unseen(links, depth, are_links=are_links)
+        news = (
+            links
+            if counts_all
+            else self._judge.seen.unseen_addresses(links, depth, are_links=are_links)
+        )
         admitted = {
             link: ruling.hops
             for link in news
@@ -157,11 +163,11 @@ class _Gate:
         claimed = self._claimed
         scheme = claimed.url.partition(":")[0]
         nesting = max(claimed.nesting, int(claimed.depth == 0)) + 1
-        news = self._judge.seen.unseen(maps, depth, are_links=False)
+        news = self._judge.seen.unseen_addresses(maps, depth, are_links=False)
         admitted = [
             link
             for link in news
-            if may_lead(scheme, link.scheme)
+            if may_link_to_scheme(scheme, link.scheme)
             and self.judge(link, depth=depth, hops=claimed.hops, is_map=True)
         ]
         self._judge.seen.remember(admitted, depth)
@@ -249,7 +255,7 @@ def with_head(
     """
     reading, headers = context.links.reading, fetched.headers
     tags = _fields(headers, "X-Robots-Tag") if reading.obey_nofollow and not claimed.nesting else ()
-    if tags and asks_not_to_follow(tags, context.robots.token):
+    if tags and has_nofollow(tags, context.robots.token):
         return replace(document, links=[])
     refresh = refresh_target(headers.get("Refresh", ""))
     if document is COPY or not (refresh or "Link" in headers) or not is_success(fetched.status):
@@ -282,7 +288,7 @@ def _fields(headers: Mapping[str, str], name: str) -> list[str]:
 
 def bad_maps(address: Address, sitemaps: Sequence[str]) -> list[str]:
     """The mistakes in the sitemaps that the robots.txt of a page's site names, in sentences."""
-    return list(told_links(sitemaps, Links(f"{address.origin}/robots.txt").fault_of))
+    return list(faults_with_counts(sitemaps, Links(f"{address.origin}/robots.txt").fault_of))
 
 
 def _allowed_sitemaps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
@@ -335,7 +341,7 @@ def with_similarity(
 def _anchors(address: Address, document: Document) -> dict[str, str]:
     """For each target of a link, the joined texts of its links."""
     texts: dict[str, dict[str, None]] = {}
-    for link in links_in(
+    for link in resolved_links(
         document.written, address.url, base=document.base, charset=document.charset
     ):
         if link.anchor:

@@ -12,7 +12,7 @@ from crawling.orders.rendering import (
     NO_TALLY,
     Rendering,
     RenderingCounts,
-    rendering_of,
+    decide_rendering,
     rendering_pattern,
 )
 from crawling.orders.sections.rendering import RenderingPart
@@ -66,7 +66,7 @@ class PageRendering:
             return Rendering.NOT_HTML
         with self._lock:
             tally = self._tallies.get(rendering_pattern(address).key, NO_TALLY)
-            verdict = rendering_of(address, document, self.part, tally)
+            verdict = decide_rendering(address, document, self.part, tally)
             if not verdict.is_rendered:
                 return verdict
             if self.budget is None:

@@ -16,7 +16,7 @@ from crawling.web.addresses import Address
 from crawling.web.fetch.http import Fetched
 from crawling.web.protocols import default_port
 from crawling.web.robots import RobotsRules
-from crawling.web.statuses import FetchStatus, explain
+from crawling.web.statuses import FetchStatus, status_sentence
 from crawling.web.vetting import DialPolicy
 from dnscache.protocol.answers import DnsStatus
 from dnscache.resolver import Resolution
@@ -102,7 +102,7 @@ def without_robots(answered: int) -> Fetched:
     """The meaning of this answer to a request for robots.txt, for all URLs of the origin (RFC 9309,
     2.3.1.4).
     """
-    status, why = FetchStatus.ROBOTS_UNAVAILABLE, explain(answered)
+    status, why = FetchStatus.ROBOTS_UNAVAILABLE, status_sentence(answered)
     told = f"The site's robots.txt could not be had ({why.rstrip('.')})."
     return Fetched(status, error=status.sentence if answered == status else told)
 

@@ -22,7 +22,7 @@ from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier import CapturedExchange, ClaimedUrl, ServerAnswer
 from crawling.orders.rendering import (
     Rendering,
-    has_gained,
+    is_richer,
 )
 from crawling.orders.sections.rendering import RenderingPart
 from crawling.web.addresses import Address, BadUrl, read_address, read_route
@@ -88,7 +88,7 @@ def read_with_browser(
     document = _document(result, address, led_to, rendering, context)
     if document is None or document.unread:
         return ReadPage(plain, rendering.conclude(address, FetchStatus.RENDER_REFUSED))
-    about = rendering.conclude(address, why, has_gained=has_gained(plain, document))
+    about = rendering.conclude(address, why, has_gained=is_richer(plain, document))
     return ReadPage(document, about._replace(facts=_facts(result, plain)), _derived(result))
 
 

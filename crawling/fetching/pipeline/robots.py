@@ -18,11 +18,11 @@ from crawling.fetching.pipeline.preconditions import (
 )
 from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier.address_clock import AHEAD_SECONDS, BorrowedHost, borrow_hosts, return_host
-from crawling.frontier.host_state import known_robots
+from crawling.frontier.host_state import valid_robots
 from crawling.web.addresses import Address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.robots import as_read, fetch_robots
+from crawling.web.fetch.robots import fetch_robots, status_and_text
 from crawling.web.politeness import backoff_seconds_after
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.statuses import OUTAGES, FetchStatus
@@ -53,7 +53,7 @@ def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContex
         return  # it is requested again after the host's delay, over a new connection
     if answer.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial):
         return  # it is requested again, from the host's next address
-    status, body = as_read(answer)
+    status, body = status_and_text(answer)
     if context.client.has_default_identity(address.host_key):
         context.port.keep_robots(address.origin, status, body)
     else:
@@ -138,7 +138,7 @@ def _known_elsewhere(hop: Address, context: FetchContext) -> Fetched | None:
     """The robots.txt that a visit of the other host has fetched."""
     if hop.url != f"{hop.origin}/robots.txt":
         return None
-    known = context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))
+    known = context.port.ask(lambda: valid_robots([hop.origin]).get(hop.origin))
     return Fetched(known[0], body=DocumentStream.of(known[1])) if known else None
 
 

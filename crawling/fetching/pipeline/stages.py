@@ -156,7 +156,7 @@ def _outcome_of_refusal(
     outage = availability.origins[origin]
     if wait := availability.seconds_to_wait(origin):
         return _waiting_outcome(claimed, outage, wait)
-    return UrlOutcome(claimed.id, UrlState.FAILED, outage.status, outage.last_words)
+    return UrlOutcome(claimed.id, UrlState.FAILED, outage.status, outage.failure_reason)
 
 
 def _waiting_outcome(claimed: ClaimedUrl, outage: Outage, seconds: float) -> UrlOutcome:

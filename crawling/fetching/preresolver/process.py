@@ -12,7 +12,7 @@ from django.db import connections
 from allocation.errors import AllocationError
 from crawling.base.errors import CrawlError
 from crawling.fetching.preresolver.slots import LookupSlots, MachineLock
-from crawling.frontier.waiting_names import names_due
+from crawling.frontier.waiting_names import due_names
 from crawling.machine.notices import StopEvent
 from crawling.models import Run
 from crawling.models.jobs import WORKING_STATES
@@ -114,7 +114,7 @@ class PreResolverProcess:
             self._slots.settle()
             logger.info(
                 "resolving ahead",
-                extra={"machine": self._machine, "answers": self._resolver.warm_start()},
+                extra={"machine": self._machine, "answers": self._resolver.load_stored_answers()},
             )
             self._reads.start()
             self._began = True
@@ -157,7 +157,7 @@ class PreResolverProcess:
                 if self._place == 0
                 else []
             )
-            found = names_due(until, place=self._place, machines=self._machines)
+            found = due_names(until, place=self._place, machines=self._machines)
             self._due = [*pinned, *((one.name, one.due) for one in found)]
             self._ranks = {one.name: one.rank for one in found}
         return self._due

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from crawling.fetching.shift.parts import ShiftParts, bytes_per_second
 from crawling.frontier.admit.crawl_rules import unbound_hosts
-from crawling.frontier.admit.quarantine import states_of
-from crawling.frontier.record.renderings import remembered_rendering
+from crawling.frontier.admit.quarantine import pattern_states
+from crawling.frontier.record.renderings import stored_renderings
 from crawling.models import CrawlJob, Run
 
 
@@ -18,7 +18,7 @@ def follow_order(parts: ShiftParts, run: Run, *, has_work: bool) -> str:
 
     has_work: URLs are in hand, so that more units may be of use.
     """
-    parts.context.links.traps.states = states_of(run.pk)
+    parts.context.links.traps.states = pattern_states(run.pk)
     if parts.recorder.look():
         parts.hosts.hand_over()
         parts.archive.is_alone = parts.archive.is_alone and len(parts.recorder.numbers) == 1
@@ -71,7 +71,7 @@ def _follow_rendering(parts: ShiftParts, crawl: CrawlJob) -> str:
     if rendering:
         rendering.part = part
         if part.render_pages is not None:
-            rendering.note_pages(remembered_rendering(parts.shift.process.run_id).pages)
+            rendering.note_pages(stored_renderings(parts.shift.process.run_id).pages)
         if parts.browsers:
             parts.browsers.budget.each = part.render_memory_mib
     return ""

@@ -78,7 +78,7 @@ def _cut_off(parts: ShiftParts) -> bool:
 
     The bytes of the archive's file beyond its committed length go when the run's files are closed.
     """
-    parts.context.client.connections.cut_off()
+    parts.context.client.connections.end_transfers()
     return parts.threads.join(CUT_SECONDS)
 
 

@@ -23,7 +23,12 @@ from crawling.machine.memory_limit import give_back_free_memory
 from crawling.machine.vitals import VITALS
 from crawling.models import UrlState
 from crawling.web.documents.html import TYPES as PAGE_TYPES
-from crawling.web.fetch.deferred_work import defer, do_deferred, do_ready, has_deferred
+from crawling.web.fetch.deferred_work import (
+    defer_work,
+    do_next_deferred,
+    do_ready_work,
+    has_deferred_work,
+)
 from crawling.web.fetch.progress import FetchStep, ProgressBoard, report_step
 from crawling.web.politeness import retry_seconds_after
 from crawling.web.statuses import FetchStatus
@@ -91,11 +96,11 @@ class FetchThreadPool:
         def is_wanted() -> bool:
             return number < self._size
 
-        if not has_deferred():
+        if not has_deferred_work():
             return self._bench.take(is_wanted, back=back)
         if visit := self._bench.take(is_wanted, back=back, is_unread=True):
             return visit
-        do_deferred()
+        do_next_deferred()
         return self._bench.take(is_wanted)
 
     def _step(self, visit: Visit, number: int) -> Visit | None:
@@ -116,15 +121,15 @@ class FetchThreadPool:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
         if isinstance(made, UnreadAnswer):
-            do_ready()
+            do_ready_work()
         else:  # deferred pages would otherwise count as one of this visit when it goes back
-            do_deferred()
+            do_next_deferred()
         held = time.monotonic() - began_at - self._read_aside[number]
         visit.penalise(held, threads=self._size)
         if isinstance(made, UnreadAnswer):
             reading = partial(self._finish_answer, made, visit, number)
             if _is_short(made):
-                defer(reading, made.is_read)
+                defer_work(reading, made.is_read)
                 return visit
             self._bench.give_back(visit)
             reading()
@@ -136,7 +141,7 @@ class FetchThreadPool:
 
     def _finish_answer(self, answer: UnreadAnswer, visit: Visit, number: int) -> None:
         claimed, began_at = answer.claimed, time.monotonic()
-        with VITALS.in_hand(number, claimed.id), self.board.aside(number, claimed.url):
+        with VITALS.in_hand(number, claimed.id), self.board.hide_thread(number, claimed.url):
             self._hand_in(self._read(answer, visit), claimed)
         held = time.monotonic() - began_at
         self._read_aside[number] += held

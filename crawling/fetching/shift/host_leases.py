@@ -15,7 +15,7 @@ from crawling.fetching.shift.refill import HostRefill, set_known_robots, set_kno
 from crawling.fetching.shift.workbench import LONG_REST_SECONDS, Workbench
 from crawling.frontier import (
     LeasedHost,
-    filters_of,
+    filters_of_run,
     lease_hosts,
     locked_run,
     return_hosts,
@@ -54,7 +54,7 @@ class HostLeases:
         on.
         """
         self._context.links.follow(
-            rules_key(run.crawl), lambda: filters_of(run.crawl, run), run.crawl.extract
+            rules_key(run.crawl), lambda: filters_of_run(run.crawl, run), run.crawl.extract
         )
         pace = self._context.pace
         pace.follow(

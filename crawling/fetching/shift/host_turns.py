@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from crawling.fetching.pipeline.context import CrawlPace
 from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier.due_queues import contested_hosts
-from crawling.frontier.host_placement import moved_hosts
+from crawling.frontier.host_placement import hosts_of_other_processes
 from crawling.frontier.host_state import OutageChange
 from crawling.frontier.leases import count_waiting
 from crawling.frontier.released_hosts import (
@@ -50,7 +50,7 @@ class HostTurns:
         placed anew.
         """
         here = [visit.host.host_id for visit in visits]
-        self.moved = moved_hosts(here, self._shift.process)
+        self.moved = hosts_of_other_processes(here, self._shift.process)
 
     def over(self, visits: Sequence[Visit]) -> set[int]:
         """Ids of the hosts that were here long enough and get no more URLs: other runs or processes
@@ -65,7 +65,7 @@ class HostTurns:
         old = [visit.host.host_id for visit in longest_here if now - visit.leased_at > TURN_SECONDS]
         if not old:
             return moved
-        wanted = contested_hosts(old, self._shift.process.run_id) | moved_hosts(
+        wanted = contested_hosts(old, self._shift.process.run_id) | hosts_of_other_processes(
             old, self._shift.process
         )
         self._yielded.update(dict.fromkeys(wanted, now + YIELD_SECONDS))

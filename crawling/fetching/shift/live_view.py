@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from crawling.runs.live_view import is_looked_at, show
+from crawling.runs.live_view import is_watched, store_views
 from crawling.web.rendering.process import BrowserProcess
 
 #: the interval of pictures, and of the question whether a user looks
@@ -22,9 +22,9 @@ class LiveView:
 
     def _work(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
-            if (numbers := self._process.pages()) and is_looked_at(self._run_id):
+            if (numbers := self._process.pages()) and is_watched(self._run_id):
                 views = map(self._process.view, numbers)
-                show(self._shift_id, [view for view in views if view])
+                store_views(self._shift_id, [view for view in views if view])
 
     def stop(self) -> None:
         """Show nothing further."""

@@ -138,7 +138,7 @@ class NameThread:
         self._resolver.recall(self._unread, now)
         self._unread.clear()
         while len(self._handed) < HANDED_A_SLOT * self._slots() and (
-            taken := self._requests.next_for(self._is_at_hand, now)
+            taken := self._requests.take_next(self._is_at_hand, now)
         ):
             request = taken[0]
             host = host_of(request[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from django.utils import timezone
 
 from crawling.base.encrypted_text import SealBroken
-from crawling.datasets.example_pages import with_examples
+from crawling.datasets.example_pages import examples_with_texts
 from crawling.fetching.pipeline.client import Client, Egress, RequestPolicy
 from crawling.fetching.pipeline.context import (
     CopyPolicy,
@@ -34,10 +34,10 @@ from crawling.fetching.shift.port import QueuedShiftPort
 from crawling.fetching.shift.reading import ShiftReading
 from crawling.fetching.shift.recorder import OutcomeRecorder
 from crawling.fetching.shift.workbench import Workbench
-from crawling.frontier import filters_of, serving_numbers
+from crawling.frontier import filters_of_run, serving_process_numbers
 from crawling.frontier.admit.crawl_rules import unbound_hosts
-from crawling.frontier.admit.quarantine import states_of
-from crawling.frontier.record.renderings import remembered_rendering
+from crawling.frontier.admit.quarantine import pattern_states
+from crawling.frontier.record.renderings import stored_renderings
 from crawling.installation.identity import (
     allowed_directories,
     dial_policy,
@@ -53,7 +53,7 @@ from crawling.orders.scope.trap_gate import TrapGate
 from crawling.orders.sections.fetching import FetchingPart
 from crawling.orders.sections.politeness import PolitenessPart
 from crawling.runs.crawls.fetching_section import fetching_of, origins_of_secrets
-from crawling.runs.extensions import missing_parts
+from crawling.runs.extensions import missing_extensions_sentence
 from crawling.runs.steering import pause_for_trouble
 from crawling.web.documents.base import ReadingRules
 from crawling.web.fetch.budgets import Bandwidth, MemoryBudget
@@ -131,11 +131,11 @@ def _browser_stage(shift: Shift, grants: ShiftGrants) -> BrowserStage | None:
 
 def _page_rendering(run: Run, browsers: BrowserStage | None) -> PageRendering:
     budget, browser = (browsers.budget, browsers.browser) if browsers else (None, None)
-    return PageRendering(run.crawl.order.rendering, budget, remembered_rendering(run.pk), browser)
+    return PageRendering(run.crawl.order.rendering, budget, stored_renderings(run.pk), browser)
 
 
 def _require_packages(run: Run, stop: Stop) -> None:
-    if missing := missing_parts(run.crawl.visit_order, run.crawl.seeds):
+    if missing := missing_extensions_sentence(run.crawl.visit_order, run.crawl.seeds):
         pause_for_trouble(run.pk, f"Paused on {socket.gethostname()}. {missing}")
         stop("a package that it needs is not available")
 
@@ -170,7 +170,7 @@ def _topic(run: Run) -> Topic | None:
     """
     if run.crawl.visit_order != Order.FOCUSED:
         return None
-    lines, troubles = with_examples(run.crawl.order.ordering.topic, run.crawl_id)
+    lines, troubles = examples_with_texts(run.crawl.order.ordering.topic, run.crawl_id)
     for url, trouble in troubles.items():
         told = f"The topic lacks an example page. {trouble}"
         write(run.pk, told, level=Level.WARNING, url=url)
@@ -194,7 +194,7 @@ def make_context(
     client = Client(
         RequestPolicy(who.user_agent, fetching, Recipients(bound=origins_of_secrets(crawl))),
         Egress(dial_policy(), proxy_of(fetching.proxy), port.resolve),
-        Bandwidth(bytes_per_second(politeness, grants, len(serving_numbers(run.pk)))),
+        Bandwidth(bytes_per_second(politeness, grants, len(serving_process_numbers(run.pk)))),
         MOST_DOCUMENT_BYTES,
         budget,
         allowed_directories(),
@@ -202,14 +202,14 @@ def make_context(
         lease_is_lost=port.lease_is_lost,
     )
     links = LinkJudge(
-        filters_of(crawl, run),
+        filters_of_run(crawl, run),
         ReadingRules(
             crawl.obey_nofollow, crawl.requisites, crawl.extract, robots_token=who.product_token
         ),
         counts_links=crawl.visit_order in COUNTS_LINKS,
         ascends=crawl.order.ordering.path_ascending,
         topic=_topic(run),
-        traps=TrapGate(now.year, states_of(run.pk)),
+        traps=TrapGate(now.year, pattern_states(run.pk)),
     )
     robots = RobotsPolicy(who.product_token, unbound_hosts(crawl, now))
     copies = CopyPolicy(crawl.order.filters.skip_copies)

@@ -12,20 +12,26 @@ from itertools import islice
 
 from django.utils import timezone
 
-from crawling.base.errors import lacked_memory
+from crawling.base.errors import is_out_of_memory
 from crawling.datasets.part_writer import PartWriter
 from crawling.fetching.pipeline.context import FetchContext
 from crawling.fetching.shift.archive_stage import ArchiveStage
 from crawling.fetching.shift.fetch_threads import FetchThreadPool
 from crawling.fetching.shift.grants import ResourceUse
 from crawling.fetching.shift.port import QueuedShiftPort
-from crawling.frontier import RecordingState, UrlOutcome, locked_run, record_all, serving_numbers
-from crawling.frontier.admit.quarantine import states_of
+from crawling.frontier import (
+    RecordingState,
+    UrlOutcome,
+    locked_run,
+    record_all,
+    serving_process_numbers,
+)
+from crawling.frontier.admit.quarantine import pattern_states
 from crawling.frontier.admit.rediscovery import add_links
-from crawling.frontier.admit.refusals import keep_links
+from crawling.frontier.admit.refusals import count_repeated_links
 from crawling.frontier.change.reusable_pages import count_requested_pages
-from crawling.frontier.host_state import keep_all_robots, keep_sessions
-from crawling.frontier.own_robots import keep_own_robots
+from crawling.frontier.host_state import store_all_robots, store_sessions
+from crawling.frontier.own_robots import store_robots_of_run
 from crawling.models import Shift
 from crawling.runs.shift_lifecycle import FetchThreadLine, note_work
 from crawling.web.content.text_facts import NO_TEXT
@@ -76,11 +82,11 @@ class OutcomeRecorder:
         self._oldest = time.monotonic()
         self.progress = ShiftProgress(shift, threads, use)
         #: the numbers of the run's processes that get hosts
-        self.numbers = serving_numbers(shift.process.run_id)
+        self.numbers = serving_process_numbers(shift.process.run_id)
 
     def look(self) -> bool:
         """Read which processes of the run may get new hosts. Return whether that has changed."""
-        before, self.numbers = self.numbers, serving_numbers(self._shift.process.run_id)
+        before, self.numbers = self.numbers, serving_process_numbers(self._shift.process.run_id)
         return before != self.numbers
 
     @property
@@ -126,7 +132,7 @@ class OutcomeRecorder:
             self._write(is_ending=True)
         for some in _slices(self._context.links.refusals.take()):
             with locked_run(self._shift.process.run_id) as run:
-                keep_links(run.pk, some)
+                count_repeated_links(run.pk, some)
         self._count_links()
 
     def _write(self, *, is_ending: bool, cut: Sequence[UrlOutcome] = ()) -> None:
@@ -145,7 +151,7 @@ class OutcomeRecorder:
             )
         if self._recording.watch.has_held:
             self._recording.watch.has_held = False
-            self._context.links.traps.states = states_of(self._shift.process.run_id)
+            self._context.links.traps.states = pattern_states(self._shift.process.run_id)
         self._links.take(outcomes, settled)
         self._keep_what_hosts_said()
         self._count_offers(outcomes)
@@ -163,7 +169,7 @@ class OutcomeRecorder:
         try:
             yield batch
         except BaseException as error:
-            if batch.outcomes is not None and lacked_memory(error):
+            if batch.outcomes is not None and is_out_of_memory(error):
                 self._outcomes[:0] = batch.outcomes
             else:
                 self._lengths = {}
@@ -199,12 +205,12 @@ class OutcomeRecorder:
 
     def _keep_what_hosts_said(self) -> None:
         if sessions := self._port.taken_sessions():
-            keep_sessions(self._shift, sessions)
+            store_sessions(self._shift, sessions)
         if robots := self._port.taken_robots():
-            keep_all_robots(self._shift.process.run_id, robots)
+            store_all_robots(self._shift.process.run_id, robots)
         if robots := self._port.taken_own_robots():
             run = self._shift.process.run
-            keep_own_robots(run.pk, run.crawl.revision, robots)
+            store_robots_of_run(run.pk, run.crawl.revision, robots)
 
     def _count_offers(self, outcomes: Sequence[UrlOutcome]) -> None:
         """Count the pages that other crawls have, too: the reused ones, and those that had to be

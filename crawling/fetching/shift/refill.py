@@ -16,8 +16,8 @@ from crawling.frontier.change.reusable_pages import (
     find_pages_not_due,
     find_steady_pages,
 )
-from crawling.frontier.host_state import known_robots, old_robots, sessions_of
-from crawling.frontier.own_robots import own_robots
+from crawling.frontier.host_state import expired_robots, stored_sessions, valid_robots
+from crawling.frontier.own_robots import robots_of_run
 from crawling.models import Run, Shift
 from crawling.web.addresses import WEB, Address, canonical_address
 
@@ -102,12 +102,12 @@ def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -
     every = set().union(*origins.values()) if visits else set()
     if not every:
         return
-    known, old = known_robots(every), {}
+    known, old = valid_robots(every), {}
     if context.client.has_own_way:
-        own = own_robots(run.pk, run.crawl.revision, every)
+        own = robots_of_run(run.pk, run.crawl.revision, every)
         known, old = known | own.fresh, own.old
     if lacking := every - known.keys():
-        old = old_robots(lacking) | old
+        old = expired_robots(lacking) | old
     for visit in visits:
         for origin in origins[visit.host.queue_id] & known.keys():
             set_robots(visit, origin, context.robots.read(*known[origin]))
@@ -130,7 +130,7 @@ def set_known_sessions(visits: Sequence[Visit], context: FetchContext, run_id: i
     """Read the hosts' stored sessions: another shift of the run may have had a host meanwhile."""
     if not visits or not context.client.keeps_sessions:
         return
-    kept = sessions_of(run_id, [visit.host.host_id for visit in visits])
+    kept = stored_sessions(run_id, [visit.host.host_id for visit in visits])
     for visit in visits:
         session = context.client.session_of(visit.host.name)
         for one in kept.get(visit.host.host_id, ()):

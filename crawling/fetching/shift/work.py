@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
-from crawling.base.errors import lacked_memory
+from crawling.base.errors import is_out_of_memory
 from crawling.fetching.shift.changes import fit_threads, follow_order
 from crawling.fetching.shift.ending import archive_trouble, wind_down
 from crawling.fetching.shift.ending_policy import (
@@ -34,7 +34,7 @@ from crawling.frontier import limit_reached, seconds_until_due
 from crawling.frontier.admit.package_ranks import rank_seeds
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
-from crawling.runs.idle_capacity import is_idlers_turn
+from crawling.runs.idle_capacity import is_start_allowed_now
 from crawling.runs.shift_lifecycle import LONGEST_SLICES
 from crawling.runs.steering import enforce_thresholds, pause_for_trouble
 from crawling.web.politeness import MAX_ATTEMPTS
@@ -90,7 +90,7 @@ class ShiftWork:
             while not self._ending:
                 self._do_turn()
         except (MemoryError, DatabaseError) as error:
-            if not lacked_memory(error):
+            if not is_out_of_memory(error):
                 raise
             # A document that is being read uses the memory at this moment, so no URL is lost.
             self.stop(MEMORY_SPENT)
@@ -199,7 +199,7 @@ class ShiftWork:
             is_idle_only=run.crawl.idle_only,
             end_of_run=lambda: _end_of_run(run),
             others_wait=self._parts.grants.others_wait,
-            is_idlers_turn=lambda: is_idlers_turn(process),
+            is_idlers_turn=lambda: is_start_allowed_now(process),
         )
 
     def _has_last_tries(self) -> bool:

@@ -14,7 +14,7 @@ from rq.job import Job
 
 from crawling.fetching.worker.own_jobs import OwnJob, OwnSpawnWorker
 from crawling.jobs.cancel import clear_cancelled_job, is_to_be_ended
-from crawling.jobs.rq_jobs import RUN_JOB, remove
+from crawling.jobs.rq_jobs import RUN_JOB, remove_rq_job
 from crawling.machine.orphans import stop_with_parent
 
 #: RQ's timer takes whole seconds
@@ -74,7 +74,7 @@ class _EndsCancelledJobs(Worker):
             return
         try:
             self._clear_job(job)
-            remove(job)
+            remove_rq_job(job)
         except (DatabaseError, RedisError) as error:  # the scheduler will do it
             self.log.warning("job %s: what it left is not removed yet: %s", job.id, error)
 

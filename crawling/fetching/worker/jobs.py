@@ -14,8 +14,8 @@ from allocation.services import take_lease
 from crawling.fetching.shift.grants import ShiftGrants
 from crawling.fetching.shift.lease import LeaseThread
 from crawling.fetching.shift.work import ShiftWork
-from crawling.frontier.sql_rows import send_all_lists_quickly
-from crawling.machine.cpu_affinity import on_one_core
+from crawling.frontier.sql_rows import use_quick_lists
+from crawling.machine.cpu_affinity import pin_to_one_core
 from crawling.machine.shift_locks import hold_shift_lock
 from crawling.machine.vitals import VITALS
 from crawling.models import RunProcess
@@ -38,7 +38,7 @@ def run_shift(process_id: int, epoch: int) -> str:
 
     Harmless when run twice or too late: the pool gives each epoch's lease to one taker, once.
     """
-    send_all_lists_quickly()
+    use_quick_lists()
     job = get_current_job()
     worker = (job.worker_name if job else None) or socket.gethostname()
     with hold_shift_lock(process_id, epoch, worker):
@@ -50,7 +50,7 @@ def run_shift(process_id: int, epoch: int) -> str:
 def _run(process_id: int, epoch: int, worker: str) -> str:
     process = RunProcess.objects.select_related("run__crawl").get(bank_process=process_id)
     try:
-        with on_one_core(), VITALS.shift():
+        with pin_to_one_core(), VITALS.shift():
             return _work(process, process_id, epoch, worker)
     finally:
         settle_ended_shift(process, epoch=epoch, worker=worker)

@@ -28,12 +28,12 @@ from crawling.fetching.worker.jobs import prepare_to_fork
 from crawling.fetching.worker.own_jobs import OwnJob
 from crawling.fetching.worker.reused_process import ReusedProcessWorker
 from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
-from crawling.jobs.rq_jobs import RENDERING, SHIFTS, note_browser
+from crawling.jobs.rq_jobs import RENDERING, SHIFTS, note_browser_units
 from crawling.machine.browser import browser_units, why_no_browser
-from crawling.machine.cpu_affinity import let_pages_go_first
+from crawling.machine.cpu_affinity import lower_priority_below_pages
 from crawling.machine.memory_limit import prefer_oom_kill
 from crawling.machine.orphans import stop_with_parent
-from crawling.machine.vitals import VITALS, KillReason, examine
+from crawling.machine.vitals import VITALS, KillReason, find_kill_reason
 from crawling.models import RunProcess
 from crawling.runs.shift_lifecycle import close_shifts_lost_here, is_server_loss, shift_was_lost
 from crawling.runs.steering import pause_for_trouble
@@ -108,7 +108,7 @@ class ShiftWorker(ReusedProcessWorker):
         super().heartbeat(SEAT_SECONDS, pipeline)
         register(self, pipeline)
         if self._is_of_crawls:
-            note_browser(self, self.browser, self._why_no_browser, pipeline)
+            note_browser_units(self, self.browser, self._why_no_browser, pipeline)
         if not self._is_horse:
             self._close_shifts_lost_here()
 
@@ -125,7 +125,7 @@ class ShiftWorker(ReusedProcessWorker):
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         """Let the work process stop gently, too, when its parent is killed."""
-        let_pages_go_first()
+        lower_priority_below_pages()
         stop_with_parent()
         prefer_oom_kill()
         super().main_work_horse(job, queue)
@@ -137,7 +137,7 @@ class ShiftWorker(ReusedProcessWorker):
 
     def maintain_heartbeats(self, job: Job) -> None:
         """RQ calls this every few seconds while a work process works."""
-        self._finding = self._finding or examine(
+        self._finding = self._finding or find_kill_reason(
             self.horse_pid, VITALS, settings.BANK_LEASE_SECONDS
         )
         if self._finding:
@@ -166,7 +166,7 @@ class ShiftWorker(ReusedProcessWorker):
             return ANOTHERS, NOBODY
         if self._is_horse:
             return DIED, PoisonSuspects()
-        hands = [hand.url_id for hand in VITALS.hands()]
+        hands = [hand.url_id for hand in VITALS.urls_in_hand()]
         found = self._finding
         if found is None:
             return DIED, PoisonSuspects(hands or None)

@@ -61,7 +61,7 @@ class KeptBlocklist:
         self._blocklist = None
 
 
-def filters_of(
+def filters_of_run(
     crawl: CrawlJob,
     run: Run | None = None,
     *,
@@ -78,10 +78,10 @@ def filters_of(
     ordered = [canonical_address(seed) for seed in crawl.seeds]
     scope = Scope.of_seeds(Reach(crawl.scope), [*ordered, *seeds.seeds], crawl.max_depth)
     scope = scope.with_targets(seeds.targets)
-    return url_filters(scope, blocklist or current_blocklist(), crawl.order.filters)
+    return filters_of_scope(scope, blocklist or current_blocklist(), crawl.order.filters)
 
 
-def url_filters(scope: Scope, blocklist: Blocklist, part: FiltersPart) -> UrlFilters:
+def filters_of_scope(scope: Scope, blocklist: Blocklist, part: FiltersPart) -> UrlFilters:
     return UrlFilters(
         scope,
         blocklist,
@@ -106,7 +106,7 @@ def blocklist_version() -> str:
     return f"{listed['entries']}.{listed['removed']}"
 
 
-def revision_in(key: str) -> int:
+def revision_of_key(key: str) -> int:
     """The revision of the order in a name made by `rules_key`; 0 if the name has none."""
     number = key.partition(".")[0]
     return int(number) if number else 0

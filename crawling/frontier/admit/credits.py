@@ -14,7 +14,7 @@ from crawling.frontier.admit.package_ranks import PACKAGE_RANKS
 from crawling.frontier.sql_rows import SentRows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
-from crawling.orders.ranking import LambdaPage, Order, Ranking, is_from_extension, rank_by
+from crawling.orders.ranking import LambdaPage, Order, Ranking, is_from_extension, rank_by_order
 
 
 class SpentCredit(NamedTuple):
@@ -43,7 +43,7 @@ def ranking_of(run: Run) -> Ranking:
         weights.url_weight,
         weights.importance,
         level or 0.0,
-        PACKAGE_RANKS.rank if is_from_extension(order) else rank_by,
+        PACKAGE_RANKS.rank if is_from_extension(order) else rank_by_order,
     )
 
 
@@ -63,11 +63,11 @@ def credit_gains(
             )
         )
     if order == Order.FOCUSED:
-        return _similarities(outcomes)
-    return _spend(cursor, run, outcomes, ranks) if order == Order.OPIC else {}
+        return _best_similarities(outcomes)
+    return _spend_credit(cursor, run, outcomes, ranks) if order == Order.OPIC else {}
 
 
-def _similarities(outcomes: Sequence[UrlOutcome]) -> dict[str, float]:
+def _best_similarities(outcomes: Sequence[UrlOutcome]) -> dict[str, float]:
     found: dict[str, float] = {}
     for outcome in outcomes:
         for link in outcome.links:
@@ -76,7 +76,7 @@ def _similarities(outcomes: Sequence[UrlOutcome]) -> dict[str, float]:
     return found
 
 
-def _spend(
+def _spend_credit(
     cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]
 ) -> dict[str, float]:
     """Let pages spend their credit.
@@ -89,7 +89,7 @@ def _spend(
     row, _ = LambdaRow.objects.get_or_create(run=run)
     page = LambdaPage(row.credit, row.level)
     if page.credit > page.level - min(ranks[outcome.url_id] for outcome in ended):
-        page.spread(_unfinished(run))
+        page.divide_credit(_count_unfinished(run))
     credits = {outcome.url_id: page.level - ranks[outcome.url_id] for outcome in ended}
     gains: defaultdict[str, float] = defaultdict(float)
     for outcome in ended:
@@ -104,7 +104,7 @@ def _spend(
     return dict(gains)
 
 
-def _unfinished(run: Run) -> int:
+def _count_unfinished(run: Run) -> int:
     """The number of URLs of the run that are not done. URLs of the current batch do not count as
     done yet.
     """

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-from crawling.frontier.admit.crawl_rules import filters_of, rules_key
+from crawling.frontier.admit.crawl_rules import filters_of_run, rules_key
 from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.pattern_watch import PatternAdmission, admit_by_pattern
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
-from crawling.frontier.admit.refusals import drop_verdicts, keep_refusals
+from crawling.frontier.admit.refusals import drop_verdicts, store_refusals
 from crawling.frontier.admit.schedule import FIND_SEEN, MOST_ROWS, SeenUrl
 from crawling.frontier.sql_rows import read_rows
 from crawling.frontier.types import Candidate, Refusal, UrlOutcome
@@ -69,7 +69,7 @@ class LinkPath(NamedTuple):
     redirects: int
 
 
-def keep_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
+def store_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
     """Store the targets of a batch's pages. The caller holds the run's lock."""
     rows = [
         {
@@ -85,7 +85,7 @@ def keep_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None:
         cursor.executemany(KEEP, rows)
 
 
-def bring_targets_nearer(
+def lower_depths_of_targets(
     cursor: CursorWrapper, run: Run, *, numbers: Sequence[int]
 ) -> PatternAdmission:
     """Lower the depths of the targets of pages that have come nearer, then the depths of the
@@ -95,40 +95,40 @@ def bring_targets_nearer(
     admitted together, so that their hosts are created in one order.
     """
     new = caught = 0
-    filters = cache(lambda: filters_of(run.crawl, run))
+    filters = cache(lambda: filters_of_run(run.crawl, run))
     while True:
         cursor.execute(TAKE_BEHIND, [run.pk, SLICE, MOST_TARGETS])
         ways: dict[int, LinkPath] = {}
         for page in read_rows(cursor, TargetsRow):
             for mark in page.links:
-                _shorten(ways, mark, LinkPath(page.depth + 1, page.id, 0))
+                _keep_shorter_path(ways, mark, LinkPath(page.depth + 1, page.id, 0))
             if page.redirect is not None:
                 onward = LinkPath(page.depth, page.id, page.redirects + 1)
-                _shorten(ways, page.redirect, onward)
+                _keep_shorter_path(ways, page.redirect, onward)
         if not ways:
             return PatternAdmission(new, caught)
         let_in: list[Candidate] = []
-        for some in _pieces(ways):
-            _bring_nearer(cursor, run, some)
-            let_in += _no_longer_too_deep(cursor, run, some, filters)
+        for some in _path_batches(ways):
+            _lower_depths(cursor, run, some)
+            let_in += _candidates_no_longer_too_deep(cursor, run, some, filters)
         if let_in:
             found = admit_by_pattern(cursor, run, let_in, numbers=numbers)
             new, caught = new + found.new, caught + found.caught
 
 
-def _shorten(ways: dict[int, LinkPath], mark: int, way: LinkPath) -> None:
+def _keep_shorter_path(ways: dict[int, LinkPath], mark: int, way: LinkPath) -> None:
     if way.depth < ways.setdefault(mark, way).depth:
         ways[mark] = way
 
 
-def _pieces(ways: dict[int, LinkPath]) -> Iterator[dict[int, LinkPath]]:
+def _path_batches(ways: dict[int, LinkPath]) -> Iterator[dict[int, LinkPath]]:
     """The paths in pieces, each for one statement."""
     marks = iter(ways)
     while some := {mark: ways[mark] for mark in islice(marks, MOST_ROWS)}:
         yield some
 
 
-def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) -> None:
+def _lower_depths(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) -> None:
     cursor.execute(FIND_SEEN, [run.pk, list(ways)])
     met = []
     for row in read_rows(cursor, SeenUrl):
@@ -138,7 +138,7 @@ def _bring_nearer(cursor: CursorWrapper, run: Run, ways: dict[int, LinkPath]) ->
     update_known_urls(cursor, run.pk, ranking_of(run), met, {})
 
 
-def _no_longer_too_deep(
+def _candidates_no_longer_too_deep(
     cursor: CursorWrapper,
     run: Run,
     ways: dict[int, LinkPath],
@@ -160,5 +160,5 @@ def _no_longer_too_deep(
             told = (ruling.rule, ruling.sentence, way.depth, row.hops, way.via, row.links)
             refused.append(Refusal(row.url, *told))
     drop_verdicts(run.pk, near)
-    keep_refusals(cursor, run.pk, refused, revision=rules_key(run.crawl))
+    store_refusals(cursor, run.pk, refused, revision=rules_key(run.crawl))
     return admitted

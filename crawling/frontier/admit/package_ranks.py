@@ -13,7 +13,7 @@ from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.machine.vitals import VITALS
 from crawling.models import Run, UrlState
-from crawling.orders.ranking import is_from_extension, rank_by
+from crawling.orders.ranking import is_from_extension, rank_by_order
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class PackageRanks:
             return float(depth)
         began = time.monotonic()
         with VITALS.package_call():
-            rank = rank_by(order, url, depth)
+            rank = rank_by_order(order, url, depth)
         seconds = time.monotonic() - began
         if seconds > CALL_SECONDS:
             self.slow[order] += 1

@@ -14,9 +14,9 @@ from django.utils import timezone
 from crawling.frontier.admit.pattern_worth import PatternWatch
 from crawling.frontier.admit.quarantine import (
     hold_waiting_urls,
-    states_of,
+    log_quarantine,
+    pattern_states,
     store_quarantined,
-    tell_quarantine,
 )
 from crawling.frontier.admit.schedule import add_queues, schedule_urls
 from crawling.frontier.sql_rows import SentRows, read_rows
@@ -53,7 +53,7 @@ class PatternTotal(NamedTuple):
     fresh: int
 
 
-def watch_yields(
+def count_pattern_yields(
     cursor: CursorWrapper,
     run: Run,
     outcomes: Sequence[UrlOutcome],
@@ -89,7 +89,7 @@ def watch_yields(
         # found just before the shift heard of the decision
         elif row.state == TrapState.QUARANTINED:
             held += hold_waiting_urls(cursor, run.pk, worth.pattern)
-    tell_quarantine(run, news)
+    log_quarantine(run, news)
     watch.has_held |= bool(news)
     return held
 
@@ -106,7 +106,7 @@ def admit_by_pattern(
 
     The caller holds the run's lock, and counts the URLs.
     """
-    gate = TrapGate(timezone.now().year, states_of(run.pk))
+    gate = TrapGate(timezone.now().year, pattern_states(run.pk))
     wanted: list[Candidate] = []
     trapped: list[Candidate] = []
     for candidate in found:

@@ -23,12 +23,12 @@ from crawling.orders.scope.trap_patterns import (
     Pattern,
     list_address,
     patterns_by_parameter,
+    query_values,
     site_pattern,
-    values_in,
 )
 from crawling.web.addresses import Address, canonical_address
 from crawling.web.content.text_facts import word_marks
-from crawling.web.documents.written_links import shown_in
+from crawling.web.documents.written_links import shown_urls
 from crawling.web.simhash import is_alike
 
 K = TypeVar("K")
@@ -62,7 +62,7 @@ class KnownTexts:
         #: hashes of the addresses of images
         self._shown: dict[int, None] = {}
 
-    def says_something_new(self, key: int | bytes) -> bool:
+    def is_new_text(self, key: int | bytes) -> bool:
         """Whether no known text is similar to this text. The text is known from now on."""
         if isinstance(key, bytes):
             is_new = key not in self._short
@@ -72,7 +72,7 @@ class KnownTexts:
             self._simhashes += [key] if is_new else []
         return is_new
 
-    def shows_something_new(self, shown: Collection[str]) -> bool:
+    def has_new_images(self, shown: Collection[str]) -> bool:
         """Whether no page has shown one of these images. The images of the first page do not count,
         since all pages may show them.
         """
@@ -155,7 +155,7 @@ class PatternWorth:
         elif self.pattern.rule != FILTER:
             self.is_row |= self.fetched >= WATCHED_FROM
 
-    def look_again(self, pages: Sequence[ListPage]) -> None:
+    def reset_lately(self, pages: Sequence[ListPage]) -> None:
         """Set the latest pages of a parameter. Other parameters of its list were found to bring
         nothing, so half of a sample decides.
         """
@@ -188,7 +188,7 @@ class KnownList:
 
     def count(self, patterns: Sequence[Pattern], page: ListPage) -> list[PatternWorth]:
         """Count a page with these parameters. Return their worths."""
-        worths = [self._worth(pattern) for pattern in patterns]
+        worths = [self._worth_of_parameter(pattern) for pattern in patterns]
         vain = [worth for worth in worths if worth.is_vain]
         for worth in vain or worths:
             worth.count(is_new=page.is_new, leads_on=page.leads_on)
@@ -197,11 +197,13 @@ class KnownList:
             while any(worth.is_spent and not worth.is_vain for worth in worths):
                 if not (worst := self._least_parameters()):
                     break
-                self._leave_out(worst)
+                self._drop_parameters(worst)
         return worths
 
-    def _worth(self, pattern: Pattern) -> PatternWorth:
-        return _latest(self._worths, pattern.key, lambda: PatternWorth(pattern), MOST_PARAMETERS)
+    def _worth_of_parameter(self, pattern: Pattern) -> PatternWorth:
+        return _latest_or_new(
+            self._worths, pattern.key, lambda: PatternWorth(pattern), MOST_PARAMETERS
+        )
 
     def _least_parameters(self) -> set[int]:
         """The parameters whose pages brought least: a parameter that narrows down a list brings
@@ -221,14 +223,14 @@ class KnownList:
         least = MUCH_THE_SAME * min(shares.values(), default=0.0)
         return {key for key, share in shares.items() if share <= least}
 
-    def _leave_out(self, vain: set[int]) -> None:
+    def _drop_parameters(self, vain: set[int]) -> None:
         left = [page for page in self._pages if not vain & page.parameters]
         self._pages = deque(left, maxlen=MOST_LIST_PAGES)
         for key, worth in self._worths.items():
             if key in vain:
                 worth.is_vain = worth.is_row = True
             elif not worth.is_vain:
-                worth.look_again([page for page in left if key in page.parameters])
+                worth.reset_lately([page for page in left if key in page.parameters])
 
 
 class FetchedPage:
@@ -245,7 +247,7 @@ class FetchedPage:
     @cached_property
     def shown(self) -> set[str]:
         links = self._outcome.page_links
-        return shown_in(links.written) if links else set()
+        return shown_urls(links.written) if links else set()
 
     @cached_property
     def news(self) -> list[Candidate]:
@@ -258,7 +260,7 @@ class FetchedPage:
         return list_address(self.address)
 
     @cached_property
-    def leads_to_list(self) -> list[bool]:
+    def links_to_list(self) -> list[bool]:
         """For each of these URLs, whether it belongs to the page's own list."""
         return [
             bool(self.list_name) and list_address(link.address) == self.list_name
@@ -266,27 +268,27 @@ class FetchedPage:
         ]
 
     @cached_property
-    def leads_to_others(self) -> bool:
+    def has_links_outside_pattern(self) -> bool:
         """Whether the page leads to URLs of its site outside its pattern and its list."""
         own, origin = self.answer.pattern, self.address.origin
         return any(
             link.address.origin == origin and not (is_listed or (own and link.pattern == own.key))
-            for link, is_listed in zip(self.news, self.leads_to_list, strict=True)
+            for link, is_listed in zip(self.news, self.links_to_list, strict=True)
         )
 
-    def leads_to_more_of(self, pattern: Pattern) -> bool:
+    def has_new_links_of(self, pattern: Pattern) -> bool:
         links = (link for link in self._outcome.links if link.pattern == pattern.key)
         return any(link.address.url not in self._known for link in links)
 
-    def is_new_to(self, texts: KnownTexts) -> bool:
+    def has_new_content(self, texts: KnownTexts) -> bool:
         """Whether the page has text or images that no earlier page had."""
-        return self.says_new_to(texts) or self.shows_new_to(texts)
+        return self.has_new_text(texts) or self.has_new_images(texts)
 
-    def says_new_to(self, texts: KnownTexts) -> bool:
-        return not self.is_copy and texts.says_something_new(self.key)
+    def has_new_text(self, texts: KnownTexts) -> bool:
+        return not self.is_copy and texts.is_new_text(self.key)
 
-    def shows_new_to(self, texts: KnownTexts) -> bool:
-        return not self.is_copy and texts.shows_something_new(self.shown)
+    def has_new_images(self, texts: KnownTexts) -> bool:
+        return not self.is_copy and texts.has_new_images(self.shown)
 
 
 class PatternWatch:
@@ -347,18 +349,20 @@ class PatternWatch:
             self._counted.pop(outcome.url_id, None)
 
     def _pattern_worth(self, page: FetchedPage, pattern: Pattern) -> PatternWorth:
-        worth = self._worth(pattern)
+        worth = self._worth_of_pattern(pattern)
         # in a suspicious pattern, a text like that of any other page counts as known, even if its
         # ids differ, and links to other pages are no sign of worth
         is_known = bool(pattern.rule) and page.answer.text.simhash in self._texts
-        is_new = not is_known and page.is_new_to(worth.texts)
-        is_new = is_new or (not pattern.rule and page.leads_to_others)
-        worth.count(is_new=is_new, leads_on=page.leads_to_more_of(pattern))
+        is_new = not is_known and page.has_new_content(worth.texts)
+        is_new = is_new or (not pattern.rule and page.has_links_outside_pattern)
+        worth.count(is_new=is_new, leads_on=page.has_new_links_of(pattern))
         return worth
 
     def _site_worth(self, page: FetchedPage) -> PatternWorth:
-        worth = self._worth(site_pattern(page.address))
-        worth.count(is_new=page.is_new_to(worth.texts), leads_on=page.leads_to_others)
+        worth = self._worth_of_pattern(site_pattern(page.address))
+        worth.count(
+            is_new=page.has_new_content(worth.texts), leads_on=page.has_links_outside_pattern
+        )
         return worth
 
     def _list_worths(self, page: FetchedPage) -> list[PatternWorth]:
@@ -367,21 +371,23 @@ class PatternWatch:
         """
         if not page.list_name:
             return []
-        known = _latest(self._lists, page.list_name, KnownList, MOST_LISTS)
+        known = _latest_or_new(self._lists, page.list_name, KnownList, MOST_LISTS)
         has_new_word = known.words.has_new(page.answer.text.marks)
-        has_new_value = known.values.has_new(word_marks(values_in(page.address)))
-        says_new, shows_new = page.says_new_to(known.texts), page.shows_new_to(known.texts)
-        lists, patterns = page.leads_to_list, patterns_by_parameter(page.address)
+        has_new_value = known.values.has_new(word_marks(query_values(page.address)))
+        says_new, shows_new = page.has_new_text(known.texts), page.has_new_images(known.texts)
+        lists, patterns = page.links_to_list, patterns_by_parameter(page.address)
         brings = not all(lists) or shows_new or (says_new and has_new_word)
         is_new = brings or (says_new and has_new_value)
         keys = frozenset(pattern.key for pattern in patterns)
         return known.count(patterns, ListPage(keys, brings, is_new, any(lists)))
 
-    def _worth(self, pattern: Pattern) -> PatternWorth:
-        return _latest(self._worths, pattern.key, lambda: PatternWorth(pattern), MOST_PATTERNS)
+    def _worth_of_pattern(self, pattern: Pattern) -> PatternWorth:
+        return _latest_or_new(
+            self._worths, pattern.key, lambda: PatternWorth(pattern), MOST_PATTERNS
+        )
 
 
-def _latest(kept: dict[K, V], key: K, make: Callable[[], V], most: int) -> V:
+def _latest_or_new(kept: dict[K, V], key: K, make: Callable[[], V], most: int) -> V:
     """The value kept under a key, or a new value. The latest `most` values are kept."""
     value = kept.pop(key, None) or make()
     kept[key] = value

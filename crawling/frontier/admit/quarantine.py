@@ -26,7 +26,7 @@ from crawling.installation.events import alert
 from crawling.installation.run_log import write
 from crawling.models import Level, Run, TrapPattern, UrlState
 from crawling.orders.scope.trap_gate import TrapState
-from crawling.orders.scope.trap_patterns import WIDE_REASONS, Pattern, expression_for, why_held
+from crawling.orders.scope.trap_patterns import WIDE_REASONS, Pattern, expression_for, hold_reason
 from crawling.web.addresses import canonical_address
 from crawling.web.statuses import FetchStatus
 
@@ -105,7 +105,7 @@ WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNIN
 """  # noqa: S608 - the states are constants
 
 
-def states_of(run_id: int) -> Mapping[int, TrapState]:
+def pattern_states(run_id: int) -> Mapping[int, TrapState]:
     """The decisions on patterns of the run that matter to new links."""
     rows = (
         TrapPattern.objects.filter(run=run_id)
@@ -136,7 +136,7 @@ def store_quarantined(
     )
     cursor.execute(ADD_PATTERNS, CAUGHT.values(rows, run=run.pk))
     known = cursor.fetchall()
-    tell_quarantine(run, [patterns[key] for key, _, is_new in known if is_new])
+    log_quarantine(run, [patterns[key] for key, _, is_new in known if is_new])
     for key, state, is_new in known:
         # approved just before the shift heard of the decision
         if not is_new and state == TrapState.APPROVED:
@@ -167,7 +167,7 @@ def release_pattern(cursor: CursorWrapper, run_id: int, key: int) -> int:
     return int(cursor.fetchone()[0])
 
 
-def tell_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
+def log_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
     """Log which patterns are held and why, and notify the run's listeners, once for each batch,
     until they have heard of MOST_TOLD patterns of the run.
     """
@@ -192,10 +192,10 @@ def tell_quarantine(run: Run, patterns: Sequence[Pattern]) -> None:
 
 
 def _reason_for(pattern: Pattern) -> str:
-    return why_held(pattern.rule or "yield")
+    return hold_reason(pattern.rule or "yield")
 
 
-def keep_decisions(earlier: Run, run: Run) -> None:
+def copy_decisions(earlier: Run, run: Run) -> None:
     """Copy operators' decisions on patterns from an earlier run to a new one. Log patterns that
     were held without a decision: their pages are fetched and judged anew.
     """

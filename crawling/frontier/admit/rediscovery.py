@@ -125,10 +125,10 @@ def update_known_urls(
     """
     nearer = [row for row in met if row.candidate.depth < row.depth]
     if shorter := [row for row in nearer if row.state in WAITING]:
-        ways = [_path_of(row, ranking) for row in shorter]
+        ways = [_path_of_row(row, ranking) for row in shorter]
         cursor.execute(SHORTEN, SHORTER.values(ways, run=run_id))
     if done := [row for row in nearer if row.state not in WAITING]:
-        ways = [_path_of(row, ranking) for row in done]
+        ways = [_path_of_row(row, ranking) for row in done]
         cursor.execute(BRING_NEARER, SHORTER.values(ways, run=run_id))
     receivers = {
         row.fingerprint: url
@@ -146,7 +146,7 @@ def update_known_urls(
     return set(receivers.values())
 
 
-def _path_of(row: Rediscovery, ranking: Ranking) -> UrlPath:
+def _path_of_row(row: Rediscovery, ranking: Ranking) -> UrlPath:
     way = row.candidate
     return UrlPath(
         row.fingerprint,

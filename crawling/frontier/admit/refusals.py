@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Sum
 
-from crawling.frontier.sql_rows import SentRows, copy_in
+from crawling.frontier.sql_rows import SentRows, insert_rows
 from crawling.frontier.types import Refusal
 from crawling.machine.eviction import forget_oldest
 from crawling.models import Verdict, VerdictCount
@@ -123,7 +123,7 @@ class Refusals:
         return met
 
 
-def keep_refusals(
+def store_refusals(
     cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal], *, revision: str
 ) -> None:
     """Store refusals as long as the run has rows left for them. The caller holds the run's lock."""
@@ -143,7 +143,9 @@ def keep_refusals(
         0,
         MOST_ROWS - int(VerdictCount.objects.filter(run=run_id).aggregate(n=Sum("kept"))["n"] or 0),
     )
-    copy_in(Verdict, [_row(run_id, mark, refusal, revision) for mark, refusal in new[:room]])
+    insert_rows(
+        Verdict, [_verdict_row(run_id, mark, refusal, revision) for mark, refusal in new[:room]]
+    )
     kept, more = (
         Counter(refusal.rule.value for _, refusal in part) for part in (new[:room], new[room:])
     )
@@ -152,7 +154,7 @@ def keep_refusals(
     )
 
 
-def keep_links(run_id: int, met: Mapping[str, int]) -> None:
+def count_repeated_links(run_id: int, met: Mapping[str, int]) -> None:
     """Add to the link counts of stored rows. The caller holds the run's lock."""
     rows = Verdict.objects.filter(run=run_id, fingerprint__in=[fingerprint(url) for url in met])
     known = [
@@ -186,7 +188,7 @@ def _add_counts(cursor: CursorWrapper, run_id: int, counts: Sequence[RuleCount])
     cursor.execute(ADD_COUNTS, COUNTED.values(counts, run=run_id))
 
 
-def _row(run_id: int, mark: int, refusal: Refusal, revision: str) -> dict[str, object]:
+def _verdict_row(run_id: int, mark: int, refusal: Refusal, revision: str) -> dict[str, object]:
     return {
         "run_id": run_id,
         "fingerprint": mark,

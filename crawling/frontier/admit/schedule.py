@@ -14,14 +14,14 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.admit.credits import ranking_of
 from crawling.frontier.admit.rediscovery import Rediscovery, update_known_urls
-from crawling.frontier.host_placement import loads_of
-from crawling.frontier.rules.hosts import place_each
+from crawling.frontier.host_placement import host_counts
+from crawling.frontier.rules.hosts import place_hosts
 from crawling.frontier.run_counts import QueueCount
 from crawling.frontier.sql_rows import SentRows, add_hosts, read_rows
 from crawling.frontier.types import Candidate
 from crawling.models import Run, UrlState
 from crawling.orders.ranking import Ranking
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 from crawling.web.public_suffixes import domain_of
 
 #: the most URLs that a statement inserts or looks up. The server waits for the next statement,
@@ -42,7 +42,7 @@ NEW_QUEUES = SentRows("new", NewQueue)
 ADD_QUEUES = f"""
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, domain)
 SELECT %(run)s, h.id, new.number, new.domain
-FROM {NEW_QUEUES.in_order} JOIN crawling_host h ON h.name = new.name
+FROM {NEW_QUEUES.numbered_rows} JOIN crawling_host h ON h.name = new.name
 ORDER BY new.place
 ON CONFLICT (run_id, host_id) DO NOTHING
 """  # noqa: S608  # constants
@@ -71,7 +71,7 @@ NEW_URLS = SentRows("new", NewUrl)
 #: ids follow the order of the rows, and URLs of equal rank are visited in the order of their ids
 ADD_URLS = f"""
 INSERT INTO crawling_url (run_id, state, {NEW_URLS.names})
-SELECT %(run)s, %(state)s, {NEW_URLS.columns} FROM {NEW_URLS.in_order}
+SELECT %(run)s, %(state)s, {NEW_URLS.columns} FROM {NEW_URLS.numbered_rows}
 ORDER BY new.place
 ON CONFLICT (run_id, fingerprint) DO NOTHING
 RETURNING queue_id, fingerprint
@@ -130,7 +130,7 @@ def schedule_urls(
             cursor=cursor,
             run_id=run.pk,
             ranking=ranking_of(run),
-            queues=_queues(cursor, run.pk, candidates, numbers),
+            queues=_queue_ids(cursor, run.pk, candidates, numbers),
             state=state,
             gains=gains,
             links=count_links(candidates),
@@ -173,10 +173,10 @@ def add_queues(
     cursor: CursorWrapper, run_id: int, candidates: Sequence[Candidate], *, numbers: Sequence[int]
 ) -> None:
     """Create the missing hosts and queues of all these URLs. The caller holds the run's lock."""
-    _queues(cursor, run_id, candidates, numbers)
+    _queue_ids(cursor, run_id, candidates, numbers)
 
 
-def _queues(
+def _queue_ids(
     cursor: CursorWrapper,
     run_id: int,
     candidates: Sequence[Candidate],
@@ -192,7 +192,7 @@ def _queues(
     missing = sorted(names.keys() - found.keys())
     if missing:
         add_hosts(cursor, missing)
-        placed = place_each(missing, numbers, loads_of(run_id, numbers))
+        placed = place_hosts(missing, numbers, host_counts(run_id, numbers))
         new = [
             NewQueue(name, number, domain_of(names[name]))
             for name, number in zip(missing, placed, strict=True)
@@ -250,28 +250,30 @@ class _Scheduler:
         like any stored row. So every URL tries the same fingerprints in order, from its own to the
         first free one, and finds itself among them if it was stored before.
         """
-        rows = self._find([mark for mark, _ in candidates]) if self.ranking.counts_links else {}
+        rows = (
+            self._find_seen([mark for mark, _ in candidates]) if self.ranking.counts_links else {}
+        )
         new: dict[int, Candidate] = {}
         for mark, candidate in candidates:
             if mark not in rows:
                 new.setdefault(mark, candidate)
-        inserted = self._insert(new)
+        inserted = self._insert_new(new)
         refused = [
             (mark, candidate)
             for mark, candidate in candidates
             if mark not in inserted or new[mark] is not candidate
         ]
-        rows |= self._find([mark for mark, _ in refused if mark not in rows])
+        rows |= self._find_seen([mark for mark, _ in refused if mark not in rows])
         left, met = [], []
         for mark, candidate in refused:
             row = rows[mark]
             if row.url == candidate.address.url:
                 met.append(Rediscovery(mark, candidate, row.depth, row.state))
             else:
-                left.append((_next_mark(mark), candidate))
+                left.append((_next_fingerprint(mark), candidate))
         return left, met
 
-    def _find(self, marks: list[int]) -> dict[int, SeenUrl]:
+    def _find_seen(self, marks: list[int]) -> dict[int, SeenUrl]:
         """The URLs of the fingerprints that are taken.
 
         They are read before the insertion if this run is given every link, since most URLs are
@@ -282,11 +284,11 @@ class _Scheduler:
         self.cursor.execute(FIND_SEEN, [self.run_id, marks])
         return {row.fingerprint: row for row in read_rows(self.cursor, SeenUrl)}
 
-    def _insert(self, new: dict[int, Candidate]) -> set[int]:
+    def _insert_new(self, new: dict[int, Candidate]) -> set[int]:
         """Insert the candidates whose fingerprints are free, and return these fingerprints."""
         if not new:
             return set()
-        rows = [self._row(mark, candidate) for mark, candidate in new.items()]
+        rows = [self._row_of_candidate(mark, candidate) for mark, candidate in new.items()]
         values = NEW_URLS.values(rows, run=self.run_id, state=self.state.value)
         self.cursor.execute(ADD_URLS, values)
         inserted = {mark: queue for queue, mark in self.cursor.fetchall()}
@@ -295,7 +297,7 @@ class _Scheduler:
             self.receivers.update(new[mark].address.url for mark in inserted)
         return set(inserted)
 
-    def _row(self, mark: int, candidate: Candidate) -> NewUrl:
+    def _row_of_candidate(self, mark: int, candidate: Candidate) -> NewUrl:
         url, depth, via = candidate.address.url, candidate.depth, candidate.via
         gained = self.gains.get(url, self.ranking.endowment if via is None else 0.0)
         trap = candidate.trap
@@ -315,5 +317,5 @@ class _Scheduler:
         )
 
 
-def _next_mark(mark: int) -> int:
-    return as_signed((mark + 1) % (1 << 64))
+def _next_fingerprint(mark: int) -> int:
+    return signed_64_bits((mark + 1) % (1 << 64))

@@ -26,7 +26,7 @@ class SeenUrls:
         self._depths: dict[str, int] = {}
         self._links: Counter[str] = Counter()
 
-    def unseen(
+    def unseen_addresses(
         self, addresses: Iterable[Address], depth: int, *, are_links: bool = True
     ) -> list[Address]:
         """Return the addresses that were not added before at this depth or a lesser one. An address

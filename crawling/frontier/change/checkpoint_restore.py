@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.base.errors import CheckpointTrouble
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED, CheckpointTable
-from crawling.frontier.run_counts import sum_up
+from crawling.frontier.run_counts import sum_counts_of_run
 from crawling.frontier.sql_rows import NEW_HOSTS, NewHost
 
 Lines = Callable[[str], Iterable[str]]
@@ -78,7 +78,7 @@ def restore_frontier(run_id: int, lines: Lines, columns: Callable[[str], Collect
             if part.renewed:
                 renew_ids(cursor, part.renewed, part.model._meta.db_table)
             _copy_rows(cursor, part, run_id, columns(part.name))
-        sum_up(cursor, run_id)
+        sum_counts_of_run(cursor, run_id)
 
 
 def stage_rows(cursor: CursorWrapper, lines: Iterable[str]) -> None:

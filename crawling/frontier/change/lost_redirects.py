@@ -66,7 +66,9 @@ class RedirectRow(NamedTuple):
     leads_to: str | None
 
 
-def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOutcome]) -> None:
+def fail_lost_redirects(
+    cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOutcome]
+) -> None:
     """Fail the redirects of a batch that lead into a loop or nowhere, and the redirects that led to
     them.
 
@@ -82,7 +84,7 @@ def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOut
     if leading:
         strays, loops = _follow_redirects(cursor, shift.process.run_id, leading)
         astray |= strays
-        for url_id in _opened_again(cursor, shift, loops):
+        for url_id in _requeue_loops(cursor, shift, loops):
             astray.pop(url_id, None)
     for status in set(astray.values()):
         ids = [url for url, found in astray.items() if found == status]
@@ -105,7 +107,7 @@ def _follow_redirects(
     for _ in range(MOST_REDIRECTS + 1):
         if not paths:
             break
-        rows = _rows(cursor, run_id, {target for _, target in paths.values()})
+        rows = _redirect_rows(cursor, run_id, {target for _, target in paths.values()})
         further: dict[int, tuple[list[int], str]] = {}
         for start, (path, target) in paths.items():
             row = rows.get(target)
@@ -122,7 +124,7 @@ def _follow_redirects(
     return astray, loops
 
 
-def _opened_again(cursor: CursorWrapper, shift: Shift, loops: Collection[Loop]) -> set[int]:
+def _requeue_loops(cursor: CursorWrapper, shift: Shift, loops: Collection[Loop]) -> set[int]:
     """Queue the entries of loops again if the run keeps cookies, since a cookie of the loop may
     open it.
 
@@ -148,7 +150,9 @@ def _keeps_cookies(run_id: int) -> bool:
     return CrawlJob.objects.only("fetching").get(runs=run_id).order.fetching.keeps_cookies
 
 
-def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[str, RedirectRow]:
+def _redirect_rows(
+    cursor: CursorWrapper, run_id: int, targets: Iterable[str]
+) -> dict[str, RedirectRow]:
     addresses = list(targets)
     cursor.execute(FOLLOW, [run_id, [fingerprint(url) for url in addresses], addresses])
     return {row.url: row for row in read_rows(cursor, RedirectRow)}

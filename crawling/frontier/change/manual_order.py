@@ -83,7 +83,7 @@ def apply_action(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
         )
     if deed is UrlAction.PUT_BACK:
         return readmit_urls(
-            run.pk, list(taken_out(run).filter(pk__in=url_ids).values_list("pk", flat=True))
+            run.pk, list(excluded_urls(run).filter(pk__in=url_ids).values_list("pk", flat=True))
         )
     waiting = Url.objects.filter(run=run, state=UrlState.QUEUED, pk__in=url_ids).exclude(
         lane=LANES[deed]
@@ -91,7 +91,7 @@ def apply_action(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
     return waiting.update(lane=LANES[deed])
 
 
-def taken_out(run: Run) -> QuerySet[Url]:
+def excluded_urls(run: Run) -> QuerySet[Url]:
     """The URLs that an operator has taken out of the run."""
     return Url.objects.filter(run=run, state=UrlState.EXCLUDED, status=FetchStatus.TAKEN_OUT)
 

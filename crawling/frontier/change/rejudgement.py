@@ -121,10 +121,10 @@ def rejudge_urls(
     back = []
     for row in rows:
         if row.state == UrlState.QUEUED:
-            ruling = judge(row, filters)
+            ruling = ruling_of_row(row, filters)
             if not ruling.admits:
                 out[ruling.refusal_status][row.pk] = ruling.explanation
-        elif row.state == UrlState.EXCLUDED and _comes_back(row, filters, changed):
+        elif row.state == UrlState.EXCLUDED and _is_admitted_again(row, filters, changed):
             back.append(row.pk)
     gone = sum(exclude_urls(run.pk, errors, status) for status, errors in out.items() if errors)
     return RejudgedBatch(gone, readmit_urls(run.pk, back) if back else 0, _next_fingerprint(rows))
@@ -154,7 +154,7 @@ def rejudge_verdicts(
     return RejudgedBatch(0, admitted.new - admitted.caught, _next_fingerprint(rows))
 
 
-def judge(row: Url, filters: UrlFilters) -> Ruling:
+def ruling_of_row(row: Url, filters: UrlFilters) -> Ruling:
     return filters.judge(
         canonical_address(row.url),
         depth=row.depth,
@@ -164,9 +164,9 @@ def judge(row: Url, filters: UrlFilters) -> Ruling:
     )
 
 
-def _comes_back(row: Url, filters: UrlFilters, changed: Collection[str]) -> bool:
+def _is_admitted_again(row: Url, filters: UrlFilters, changed: Collection[str]) -> bool:
     if row.status in RULED:
-        return judge(row, filters).admits
+        return ruling_of_row(row, filters).admits
     return any(
         row.status == status and not fields.isdisjoint(changed)
         for status, fields in COME_BACK_WITH.items()
@@ -186,7 +186,7 @@ def begin_reranking(run_id: int) -> None:
     Reranking.objects.update_or_create(run_id=run_id, defaults={"fingerprint": LOWEST})
 
 
-def rank_some(run_id: int) -> bool:
+def rank_next_batch(run_id: int) -> bool:
     """Rank the next batch. Return whether more are left."""
     with locked_run(run_id) as run, connection.cursor() as cursor:
         place = Reranking.objects.filter(run=run).first()

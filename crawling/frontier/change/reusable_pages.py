@@ -15,9 +15,9 @@ from crawling.frontier.leases import ClaimedUrl
 from crawling.frontier.rules.hotspots import (
     LEAST_COUNT,
     RevisitCheck,
-    heat_after,
-    heat_of,
-    next_check_at,
+    heat_of_count,
+    increased_heat,
+    next_check_time,
 )
 from crawling.frontier.sql_rows import SentRows, read_rows
 from crawling.models import HotPage, Page, Run
@@ -122,7 +122,7 @@ def find_steady_pages(run: Run, url_ids: Collection[int], *, days: int) -> dict[
     """
     checks, documents = _latest_checks(run, url_ids, most=MOST_CHECKS)
     now, most = timezone.now(), timedelta(days=days)
-    steady = [url_id for url_id, some in checks.items() if next_check_at(some, most) > now]
+    steady = [url_id for url_id, some in checks.items() if next_check_time(some, most) > now]
     return _stored_pages({url_id: documents[url_id] for url_id in steady})
 
 
@@ -194,7 +194,7 @@ def count_requested_pages(pages: Mapping[str, bool], now: datetime) -> None:
             .order_by("fingerprint")
         )
         for row in rows:
-            row.heat = heat_after(row.heat if row.wanted else None, at)
+            row.heat = increased_heat(row.heat if row.wanted else None, at)
             row.wanted, row.reused, row.wanted_at = (
                 row.wanted + 1,
                 row.reused + pages.get(row.url, False),
@@ -205,4 +205,4 @@ def count_requested_pages(pages: Mapping[str, bool], now: datetime) -> None:
 
 def delete_cold_pages(now: datetime) -> None:
     """Delete the counts of pages that are no longer requested."""
-    HotPage.objects.filter(heat__lt=heat_of(LEAST_COUNT, now.timestamp())).delete()
+    HotPage.objects.filter(heat__lt=heat_of_count(LEAST_COUNT, now.timestamp())).delete()

@@ -55,13 +55,13 @@ JOIN pages ON pages.url_id = row.url_id
 """
 
 
-def take_pages_out(withdrawal_id: int, pages: Sequence[int]) -> None:
+def withdraw_page_rows(withdrawal_id: int, pages: Sequence[int]) -> None:
     """Withdraw these pages, by the ids of their URLs, for this withdrawal."""
     with connection.cursor() as cursor:
         cursor.execute(TAKE_OUT, {"withdrawal": withdrawal_id, "pages": list(pages)})
 
 
-def put_pages_back(withdrawal_id: int) -> None:
+def restore_page_rows(withdrawal_id: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(PUT_BACK, {"withdrawal": withdrawal_id})
 

@@ -17,7 +17,7 @@ from django.db.models import Count
 from crawling.frontier.admit.crawl_rules import rules_key
 from crawling.frontier.admit.credits import credit_gains, return_unspent
 from crawling.frontier.admit.quarantine import store_quarantined
-from crawling.frontier.admit.refusals import keep_refusals
+from crawling.frontier.admit.refusals import store_refusals
 from crawling.frontier.admit.schedule import (
     add_queues,
     count_links,
@@ -25,7 +25,7 @@ from crawling.frontier.admit.schedule import (
     unseen_candidates,
 )
 from crawling.frontier.run_counts import FetchCounts, add_counts
-from crawling.frontier.run_limits import soft_limit_reached, softly_spent_hosts
+from crawling.frontier.run_limits import hosts_at_soft_limit, soft_limit_reached
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate, Refusal, UrlOutcome
 from crawling.models import Run, Shift, Url, UrlState
@@ -61,7 +61,7 @@ def admit_links(
     )
     refusals += [refusal for outcome in outcomes for refusal in outcome.refusals]
     if refusals:
-        keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
+        store_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
     gains = credit_gains(cursor, run, outcomes, ranks)
     if trapped := [link for link in links if link.trap]:
         # both at once: hosts must be created in one order, or two runs may wait for each other
@@ -78,11 +78,11 @@ def admit_links(
     return LinkAdmission(found.new + caught, caught, found.known, met)
 
 
-def without_first_links(outcome: UrlOutcome) -> UrlOutcome:
+def remaining_links(outcome: UrlOutcome) -> UrlOutcome:
     """The page with only those links and refusals that `admit_first_links` leaves; unchanged if one
     transaction may have all of them.
     """
-    if links_of(outcome) <= MOST_LINKS:
+    if link_count(outcome) <= MOST_LINKS:
         return outcome
     first = _first_links(outcome)
     return replace(
@@ -121,8 +121,8 @@ def links_within_budget(
 
     The caller holds the run's lock.
     """
-    links, refusals = _within_softly(run, links)
-    beyond = _hosts_kept_out(run, links)
+    links, refusals = _within_soft_limits(run, links)
+    beyond = _excluded_hosts(run, links)
     if not beyond:
         return links, refusals
     kept_out = unseen_candidates(
@@ -130,34 +130,36 @@ def links_within_budget(
     )
     for link in kept_out:
         rule, sentence = beyond[link.address.host_key]
-        refusals.append(_refusal(link, rule, sentence))
+        refusals.append(_refuse_link(link, rule, sentence))
     return [link for link in links if link.address.host_key not in beyond], refusals
 
 
-def _within_softly(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
+def _within_soft_limits(
+    run: Run, links: Sequence[Candidate]
+) -> tuple[list[Candidate], list[Refusal]]:
     if not links:
         return [], []
     if crawl_wide := soft_limit_reached(run):
         return [], [
-            _refusal(link, Rule.BUDGET, crawl_wide) for link in unseen_candidates(run.pk, links)
+            _refuse_link(link, Rule.BUDGET, crawl_wide) for link in unseen_candidates(run.pk, links)
         ]
-    full = softly_spent_hosts(run, {link.address.host_key for link in links})
+    full = hosts_at_soft_limit(run, {link.address.host_key for link in links})
     if not full:
         return list(links), []
     kept_out = unseen_candidates(run.pk, [link for link in links if link.address.host_key in full])
     sentence = "the soft limit on each host is reached for {}"
     refusals = [
-        _refusal(link, Rule.HOST_BUDGET, sentence.format(link.address.host_key))
+        _refuse_link(link, Rule.HOST_BUDGET, sentence.format(link.address.host_key))
         for link in kept_out
     ]
     return [link for link in links if link.address.host_key not in full], refusals
 
 
-def _refusal(link: Candidate, rule: Rule, sentence: str) -> Refusal:
+def _refuse_link(link: Candidate, rule: Rule, sentence: str) -> Refusal:
     return Refusal(link.address.url, rule, sentence, link.depth, max(0, link.hops - 1), link.via)
 
 
-def _hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:
+def _excluded_hosts(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rule, str]]:
     """The links' hosts that the run must not add, each with the rule and a sentence.
 
     New hosts are admitted in the order in which they were found. The caller holds the run's lock.
@@ -168,7 +170,7 @@ def _hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rul
     hosts = {link.address.host_key: link.address.hostname for link in links}
     known = set(run.queues.filter(host__name__in=hosts).values_list("host__name", flat=True))
     new = {host: name for host, name in hosts.items() if host not in known}
-    kept_out = _beyond_domains(run, new, budget.domain_max_hosts)
+    kept_out = _hosts_beyond_domain_limit(run, new, budget.domain_max_hosts)
     in_all = budget.max_hosts
     if in_all is not None and new.keys() - kept_out.keys():
         room = max(0, in_all - run.queues.count())
@@ -178,7 +180,9 @@ def _hosts_kept_out(run: Run, links: Sequence[Candidate]) -> dict[str, tuple[Rul
     return kept_out
 
 
-def _beyond_domains(run: Run, new: Mapping[str, str], most: int) -> dict[str, tuple[Rule, str]]:
+def _hosts_beyond_domain_limit(
+    run: Run, new: Mapping[str, str], most: int
+) -> dict[str, tuple[Rule, str]]:
     domains = {host: domain_of(name) for host, name in new.items()}
     if not any(domains.values()):
         return {}
@@ -198,26 +202,26 @@ MOST_LINKS = 5_000
 Part = tuple[Sequence[UrlOutcome], Mapping[int, int]]
 
 
-def in_parts(outcomes: Sequence[UrlOutcome], lengths: Mapping[int, int]) -> Iterator[Part]:
+def split_by_links(outcomes: Sequence[UrlOutcome], lengths: Mapping[int, int]) -> Iterator[Part]:
     """The outcomes in as many parts as their links need. Each part has the lengths, by id, of the
     archive's files that are committed with it, up to the first document of the next part. So each
     document before a committed length has its page, and no page has a document beyond it.
     """
-    if sum(map(links_of, outcomes)) <= MOST_LINKS:
+    if sum(map(link_count, outcomes)) <= MOST_LINKS:
         yield outcomes, lengths
         return
     part: list[UrlOutcome] = []
     links = 0
     for outcome in sorted(outcomes, key=_archive_place):
-        if part and links + links_of(outcome) > MOST_LINKS:
-            yield part, _lengths_before(_archive_place(outcome), lengths)
+        if part and links + link_count(outcome) > MOST_LINKS:
+            yield part, _lengths_before_place(_archive_place(outcome), lengths)
             part, links = [], 0
         part.append(outcome)
-        links += links_of(outcome)
+        links += link_count(outcome)
     yield part, lengths
 
 
-def links_of(outcome: UrlOutcome) -> int:
+def link_count(outcome: UrlOutcome) -> int:
     return len(outcome.links) + len(outcome.refusals)
 
 
@@ -227,7 +231,7 @@ def _archive_place(outcome: UrlOutcome) -> tuple[int, int]:
     return (place.file_id, place.offset) if place else (0, 0)
 
 
-def _lengths_before(place: tuple[int, int], lengths: Mapping[int, int]) -> dict[int, int]:
+def _lengths_before_place(place: tuple[int, int], lengths: Mapping[int, int]) -> dict[int, int]:
     file, offset = place
     before = {other: length for other, length in lengths.items() if other < file}
     return before | ({file: offset} if file in lengths else {})

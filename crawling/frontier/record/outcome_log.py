@@ -8,7 +8,7 @@ from crawling.frontier.types import UrlOutcome
 from crawling.installation.run_log import NewLogLine, write_all
 from crawling.models import Level, Shift, UrlState
 from crawling.web.addresses import canonical_address
-from crawling.web.statuses import OF_THE_HOST, explain
+from crawling.web.statuses import OF_THE_HOST, status_sentence
 
 #: the most lines about failed URLs for each process and minute, and about hosts for each shift,
 #: since a broken site must not fill the disk
@@ -53,7 +53,7 @@ class OutcomeLog:
         if failed:
             left = max(0, MOST_LOG_LINES - max(0, failed_this_minute - len(failed)))
             lines += [
-                NewLogLine(_describe_outcome(outcome), Level.WARNING, urls[outcome.url_id])
+                NewLogLine(_outcome_in_words(outcome), Level.WARNING, urls[outcome.url_id])
                 for outcome in failed[:left]
                 if outcome.status not in OF_THE_HOST
             ]
@@ -88,12 +88,12 @@ class OutcomeLog:
     def _host_lines(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
         host = canonical_address(url).host_key
         if self._is_new(host):
-            yield NewLogLine(f"{host}: {_describe_outcome(outcome)}", Level.WARNING, url)
+            yield NewLogLine(f"{host}: {_outcome_in_words(outcome)}", Level.WARNING, url)
 
 
-def _describe_outcome(outcome: UrlOutcome) -> str:
+def _outcome_in_words(outcome: UrlOutcome) -> str:
     """The reason in a sentence, followed by the system's own message if it differs."""
-    sentence = explain(outcome.status)
+    sentence = status_sentence(outcome.status)
     if outcome.error.startswith(sentence):
         return outcome.error
     return f"{sentence} ({outcome.error})" if outcome.error else sentence

@@ -16,17 +16,17 @@ from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
 from allocation.isolation import retry_on_conflict
-from crawling.frontier.admit.depths import bring_targets_nearer, keep_targets
-from crawling.frontier.admit.pattern_watch import PatternAdmission, watch_yields
+from crawling.frontier.admit.depths import lower_depths_of_targets, store_targets
+from crawling.frontier.admit.pattern_watch import PatternAdmission, count_pattern_yields
 from crawling.frontier.admit.pattern_worth import PatternWatch
 from crawling.frontier.admit.rediscovery import note_modified
-from crawling.frontier.change.lost_redirects import fail_astray
+from crawling.frontier.change.lost_redirects import fail_lost_redirects
 from crawling.frontier.record.link_admission import (
     LinkAdmission,
     admit_first_links,
     admit_links,
-    in_parts,
-    without_first_links,
+    remaining_links,
+    split_by_links,
 )
 from crawling.frontier.record.outcome_log import OutcomeLog
 from crawling.frontier.record.page_rows import (
@@ -35,13 +35,13 @@ from crawling.frontier.record.page_rows import (
     commit_lengths,
     commit_lengths_alone,
     find_originals,
-    keep_extracted,
     page_row,
+    store_extracted,
 )
-from crawling.frontier.record.renderings import note_renderings
+from crawling.frontier.record.renderings import store_renderings
 from crawling.frontier.run_counts import FetchCounts, count_outcomes
 from crawling.frontier.run_lock import locked_run
-from crawling.frontier.sql_rows import SentRows, copy_in, read_rows
+from crawling.frontier.sql_rows import SentRows, insert_rows, read_rows
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Page, Run, Shift, UrlState
 from crawling.web.statuses import FetchStatus
@@ -168,13 +168,13 @@ def record_batch(
         commit_lengths(lengths or {})
         originals = find_originals(cursor, run.pk, kept, memory.contents)
         copies = _write_pages(run.pk, kept, originals, memory.links_part)
-        note_renderings(run.pk, kept)
+        store_renderings(run.pk, kept)
         ranks = {url: row.rank for url, row in settled.items()}
-        found = _admit(cursor, run, kept, ranks, originals, numbers, memory.watch)
+        found = _admit_batch(cursor, run, kept, ranks, originals, numbers, memory.watch)
         admitted = FetchCounts(discovered=found.new, quarantined=found.caught, duplicate=copies)
         queues = {url: row.queue_id for url, row in settled.items()}
         failed = count_outcomes(cursor, shift, kept, queues, admitted=admitted)
-        fail_astray(cursor, shift, kept)
+        fail_lost_redirects(cursor, shift, kept)
         memory.outcome_log.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
     memory.confirm(outcomes)
     memory.contents.learn(originals)
@@ -182,7 +182,7 @@ def record_batch(
     return settled.keys()
 
 
-def _admit(
+def _admit_batch(
     cursor: CursorWrapper,
     run: Run,
     outcomes: Sequence[UrlOutcome],
@@ -197,11 +197,11 @@ def _admit(
     found = admit_links(cursor, run, outcomes, ranks, numbers)
     if run.crawl.order.reuse.visits_a_day:
         _note_modified(cursor, run, outcomes)
-    held = watch_yields(cursor, run, outcomes, originals, found.known, watch)
+    held = count_pattern_yields(cursor, run, outcomes, originals, found.known, watch)
     nearer = PatternAdmission()
     if run.crawl.max_depth is not None:
-        keep_targets(cursor, outcomes)
-        nearer = bring_targets_nearer(cursor, run, numbers=numbers)
+        store_targets(cursor, outcomes)
+        nearer = lower_depths_of_targets(cursor, run, numbers=numbers)
     new, caught = found.new + nearer.new, found.caught + held + nearer.caught
     return found._replace(new=new, caught=caught)
 
@@ -224,8 +224,8 @@ def _write_pages(
         for outcome in outcomes
         if outcome.answer
     ]
-    copy_in(Page, pages)
-    keep_extracted(run_id, outcomes)
+    insert_rows(Page, pages)
+    store_extracted(run_id, outcomes)
     return sum(page["duplicate_of"] is not None for page in pages)
 
 
@@ -247,20 +247,20 @@ def record_all(
     still had.
     """
     settled: set[int] = set()
-    for part, its_lengths in in_parts(outcomes, lengths):
-        rest = [_without_first_links(shift, outcome, numbers, memory) for outcome in part]
+    for part, its_lengths in split_by_links(outcomes, lengths):
+        rest = [_admit_most_links(shift, outcome, numbers, memory) for outcome in part]
         settled.update(_record_part(shift, rest, numbers, memory, its_lengths))
     return settled
 
 
-def _without_first_links(
+def _admit_most_links(
     shift: Shift, outcome: UrlOutcome, numbers: Sequence[int], memory: RecordingState
 ) -> UrlOutcome:
     """If a page has more links than a part may have, admit some of them in separate transactions,
     and return the page without them. If the page's own transaction fails, a later fetch finds these
     links as known.
     """
-    while (rest := without_first_links(outcome)) is not outcome:
+    while (rest := remaining_links(outcome)) is not outcome:
         try:
             found = retry_on_conflict(
                 partial(admit_first_links, shift, outcome, numbers),
@@ -292,17 +292,17 @@ def _record_part(
     settled: set[int] = set()
     tries = 0
 
-    def attempt() -> Collection[int]:
+    def record_or_retry() -> Collection[int]:
         nonlocal tries
         tries += 1
         done = record_batch(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)
         # the connection may have broken only after the commit
-        if not done and tries > 1 and (done := _settled_before(shift, outcomes)):
+        if not done and tries > 1 and (done := _already_settled(shift, outcomes)):
             memory.confirm(outcomes)
         return done
 
     try:
-        return retry_on_conflict(attempt, attempts=ATTEMPTS, through_breaks=True)
+        return retry_on_conflict(record_or_retry, attempts=ATTEMPTS, through_breaks=True)
     except DataError:
         for outcome in outcomes:
             try:
@@ -322,7 +322,7 @@ def _record_part(
     return settled
 
 
-def _settled_before(shift: Shift, outcomes: Sequence[UrlOutcome]) -> set[int]:
+def _already_settled(shift: Shift, outcomes: Sequence[UrlOutcome]) -> set[int]:
     with connection.cursor() as cursor:
         cursor.execute(OF_THE_SHIFT, [[outcome.url_id for outcome in outcomes], shift.pk])
         return {row[0] for row in cursor.fetchall()}

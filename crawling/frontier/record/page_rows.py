@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.run_lock import locked_run
-from crawling.frontier.sql_rows import SentRows, copy_in
+from crawling.frontier.sql_rows import SentRows, insert_rows
 from crawling.frontier.types import (
     ArchiveLocation,
     CapturedExchange,
@@ -48,14 +48,14 @@ def as_text(value: str) -> str:
     )
 
 
-def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
+def store_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
     rows = [
         (outcome.url_id, *row)
         for outcome in outcomes
         if outcome.answer
         for row in outcome.answer.summary.extracted
     ]
-    copy_in(
+    insert_rows(
         ExtractedRow,
         [
             {"run_id": run_id, "url_id": url, "name": name, "value": as_text(value)}
@@ -79,7 +79,7 @@ def replace_extracted(run_id: int, extracted: Mapping[int, Sequence[tuple[str, s
             for page in present
             for name, value in extracted[page]
         ]
-        copy_in(ExtractedRow, rows)
+        insert_rows(ExtractedRow, rows)
     return len(rows)
 
 
@@ -119,7 +119,7 @@ def page_row(
         "links": summary.links,
         "needs_browser": summary.needs_browser,
         "rendering": answer.rendered.verdict if answer.rendered else None,
-        "rendition": _rendition(outcome.captured, answer.rendered),
+        "rendition": _rendition_json(outcome.captured, answer.rendered),
         "unread": summary.unread,
         "last_modified": answer.last_modified,
         "expires_at": answer.expires_at,
@@ -131,7 +131,7 @@ def page_row(
     }
 
 
-def _rendition(captured: CapturedExchange | None, page: RenderingOutcome | None) -> str | None:
+def _rendition_json(captured: CapturedExchange | None, page: RenderingOutcome | None) -> str | None:
     """The renditions of the page and the browser's notes, as JSON. Records in another file than the
     page's, which was full, are left out.
     """

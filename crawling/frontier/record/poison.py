@@ -8,7 +8,7 @@ from crawling.frontier.record.outcome_writer import record_batch
 from crawling.frontier.rules.poison_suspects import FAILS_FROM, PoisonSuspects
 from crawling.frontier.types import UrlOutcome
 from crawling.models import Shift, UrlState
-from crawling.web.statuses import FetchStatus, explain
+from crawling.web.statuses import FetchStatus, status_sentence
 
 #: if PostgreSQL itself restarted meanwhile, it ended the shift, and no page is to blame
 BLAME = f"""
@@ -34,7 +34,7 @@ def mark_poison_suspects(shift: Shift, blame: PoisonSuspects) -> None:
             {"shift": shift.pk, "began": shift.started_at, "ids": ids, "losses": blame.losses},
         )
         guilty = [url_id for url_id, losses in cursor.fetchall() if losses >= FAILS_FROM]
-    sentence = explain(FetchStatus.WORKER_DIED)
+    sentence = status_sentence(FetchStatus.WORKER_DIED)
     record_batch(
         shift,
         [

@@ -24,7 +24,7 @@ class RunRenderings(NamedTuple):
     ended: Mapping[str, int] = {}
 
 
-def remembered_rendering(run_id: int) -> RunRenderings:
+def stored_renderings(run_id: int) -> RunRenderings:
     row = RunRendering.objects.filter(run=run_id).first()
     if row is None:
         return RunRenderings()
@@ -32,7 +32,7 @@ def remembered_rendering(run_id: int) -> RunRenderings:
     return RunRenderings(row.pages, tallies, row.ended)
 
 
-def note_renderings(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
+def store_renderings(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
     """Add the rendered pages of a batch. The caller holds the run's lock."""
     judged = [
         outcome.answer.rendered
@@ -43,7 +43,7 @@ def note_renderings(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
     ended = Counter(str(page.verdict) for page in judged if page.verdict in RENDERINGS_ENDED)
     if not rendered and not ended:
         return
-    pages, known, ended_before = remembered_rendering(run_id)
+    pages, known, ended_before = stored_renderings(run_id)
     tallies = dict(known)
     for page in rendered:
         if page.has_gained is None or (

@@ -28,10 +28,10 @@ def process_number_of(host_key: str, processes: Sequence[int]) -> int:
 
     If a process leaves, only its own hosts move.
     """
-    return _by_preference(host_key, processes)[0]
+    return _processes_by_preference(host_key, processes)[0]
 
 
-def place_each(
+def place_hosts(
     host_keys: Iterable[str], processes: Sequence[int], loads: Counter[int]
 ) -> list[int]:
     """Return the numbers of the processes that serve these hosts, placed one after the other.
@@ -45,14 +45,16 @@ def place_each(
         mean = (loads.total() + 1) / len(processes)
         most = max(ceil(mean), int(SLACK * mean)) if mean <= EVEN_FROM else loads.total() + 1
         number = next(
-            number for number in _by_preference(host_key, processes) if loads[number] < most
+            number
+            for number in _processes_by_preference(host_key, processes)
+            if loads[number] < most
         )
         loads[number] += 1
         placed.append(number)
     return placed
 
 
-def _by_preference(host_key: str, processes: Sequence[int]) -> list[int]:
+def _processes_by_preference(host_key: str, processes: Sequence[int]) -> list[int]:
     return sorted(
         processes,
         key=lambda number: (xxh3_64_intdigest(f"{number} {host_key}".encode()), number),
@@ -69,28 +71,30 @@ class RequestsSpent:
     #: requests on the same day (UTC) as the last request
     in_day: int = 0
 
-    def plus_one(self, now: datetime) -> RequestsSpent:
-        return RequestsSpent(now, self._in_minute(now) + 1, self._in_day(now) + 1)
+    def add_request(self, now: datetime) -> RequestsSpent:
+        return RequestsSpent(now, self._spent_in_minute(now) + 1, self._spent_in_day(now) + 1)
 
-    def _in_minute(self, now: datetime) -> int:
-        return self.in_minute if self.at and _minute(self.at) == _minute(now) else 0
+    def _spent_in_minute(self, now: datetime) -> int:
+        return (
+            self.in_minute if self.at and _start_of_minute(self.at) == _start_of_minute(now) else 0
+        )
 
-    def _in_day(self, now: datetime) -> int:
+    def _spent_in_day(self, now: datetime) -> int:
         return self.in_day if self.at and self.at.date() == now.date() else 0
 
     def seconds_to_wait(self, politeness: PolitenessPart, now: datetime) -> float:
         """Seconds until the crawl's budget allows another request."""
         a_day, a_minute = politeness.host_requests_a_day, politeness.host_requests_a_minute
-        if a_day is not None and self._in_day(now) >= a_day:
+        if a_day is not None and self._spent_in_day(now) >= a_day:
             tomorrow = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
             return (tomorrow - now).total_seconds()
-        if a_minute is not None and self._in_minute(now) >= a_minute:
-            return (_minute(now) + timedelta(minutes=1) - now).total_seconds()
+        if a_minute is not None and self._spent_in_minute(now) >= a_minute:
+            return (_start_of_minute(now) + timedelta(minutes=1) - now).total_seconds()
         return 0.0
 
 
 NOTHING_SPENT = RequestsSpent()
 
 
-def _minute(moment: datetime) -> datetime:
+def _start_of_minute(moment: datetime) -> datetime:
     return moment.replace(second=0, microsecond=0)

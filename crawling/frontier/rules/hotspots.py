@@ -18,18 +18,18 @@ HALF_LIFE_SECONDS = 3600.0
 LEAST_COUNT = 0.05
 
 
-def count_at(heat: float, now: float) -> float:
+def decayed_count(heat: float, now: float) -> float:
     """The decayed count; `now` in seconds since the epoch."""
     return float(2.0 ** min(heat - now / HALF_LIFE_SECONDS, 1000.0))
 
 
-def heat_of(count: float, now: float) -> float:
+def heat_of_count(count: float, now: float) -> float:
     return log2(count) + now / HALF_LIFE_SECONDS
 
 
-def heat_after(heat: float | None, now: float, by: int = 1) -> float:
+def increased_heat(heat: float | None, now: float, by: int = 1) -> float:
     """The heat after `by` more requests. heat: None if there were none before."""
-    return heat_of(by if heat is None else count_at(heat, now) + by, now)
+    return heat_of_count(by if heat is None else decayed_count(heat, now) + by, now)
 
 
 class RevisitCheck(NamedTuple):
@@ -39,7 +39,7 @@ class RevisitCheck(NamedTuple):
     digest: bytes
 
 
-def next_check_at(checks: Sequence[RevisitCheck], most: timedelta) -> datetime:
+def next_check_time(checks: Sequence[RevisitCheck], most: timedelta) -> datetime:
     """The time when the page must be fetched again.
 
     checks: at least one, latest first, from all earlier runs that checked the page.

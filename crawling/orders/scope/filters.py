@@ -111,7 +111,7 @@ class UrlFilters:
                 False, Rule.SCHEME, f"only {' and '.join(sorted(self.schemes))} may be fetched"
             )
         if not self.scope.admits_depth(depth):
-            return Ruling(False, Rule.DEPTH, self.scope.why_not_so_deep())
+            return Ruling(False, Rule.DEPTH, self.scope.depth_reason())
         if is_map:
             return Ruling(True, Rule.SCOPE, "it is named as a sitemap, which is no page")
         if excluding := self.exclude.find(address.url):
@@ -123,7 +123,7 @@ class UrlFilters:
         if self.checks_external and beyond == self.off_site_hops + 1 and address.scheme in WEB:
             return Ruling(True, Rule.SCOPE, "outside the scope: it is only checked", beyond)
         if beyond > self.off_site_hops:
-            why = self.scope.why_not(address, depth) or self.scope.why_off_site(address)
+            why = self.scope.why_not(address, depth) or self.scope.off_site_reason(address)
             allowed = (
                 f", and it is {beyond} links outside, where {self.off_site_hops} are allowed"
                 if self.off_site_hops
@@ -167,14 +167,14 @@ class UrlFilters:
             ruling.rule is Rule.SCOPE and not self.off_site_hops and not self.checks_external
         )
 
-    def _takes(self, content_type: str) -> bool:
-        return any(_is_of(content_type, wanted) for wanted in self.types)
+    def _accepts_type(self, content_type: str) -> bool:
+        return any(_matches_type(content_type, wanted) for wanted in self.types)
 
     def judge_answer(self, content_type: str | None, length: int | None) -> Ruling | None:
         """The rule against reading a document of this type and stated length; None if it may be
         read. If the type is not known yet (None), only the length is judged.
         """
-        if content_type is not None and self.types and not self._takes(content_type):
+        if content_type is not None and self.types and not self._accepts_type(content_type):
             return Ruling(
                 False,
                 Rule.TYPE,
@@ -195,5 +195,5 @@ class UrlFilters:
         return None
 
 
-def _is_of(content_type: str, wanted: str) -> bool:
+def _matches_type(content_type: str, wanted: str) -> bool:
     return content_type.startswith(wanted[:-1]) if wanted.endswith("/*") else content_type == wanted

@@ -72,7 +72,7 @@ class Scope:
 
     def has_site_of(self, address: Address) -> bool:
         """Whether a seed is on the address's site, whatever its host."""
-        return address.hostname in self.names or site_of(address) in _sites(self.names)
+        return address.hostname in self.names or site_of(address) in _sites_of_names(self.names)
 
     def admits(self, address: Address, depth: int) -> bool:
         return self.reaches(address) and self.admits_depth(depth)
@@ -85,7 +85,7 @@ class Scope:
         """Whether the address is in the range of the seeds. Links that leave it are counted."""
         if self.reach is not Reach.PATH:
             return _root_of_scope(self.reach, address) in self.roots
-        directory = _directory(address)
+        directory = _directory_of_address(address)
         directories = self.directories
         while directory:
             if directory in directories:
@@ -99,7 +99,7 @@ class Scope:
             return self.is_on_site(address)
         return any(root.startswith(f"{address.host_key}/") for root in self.directories)
 
-    def takes_host_of(self, address: Address) -> bool:
+    def may_reach_host_of(self, address: Address) -> bool:
         """Whether pages of the address's host may be near enough to a seed."""
         return self.reach is Reach.ANYWHERE or self.has_host_of(address)
 
@@ -120,16 +120,18 @@ class Scope:
         if not self.reaches(address):
             return {
                 Reach.HOST: lambda: f"{address.host_key} is no host of a start URL",
-                Reach.PATH: lambda: f"{_directory(address)} is in no directory of a start URL",
-                Reach.DOMAIN: lambda: self.why_off_site(address),
+                Reach.PATH: lambda: (
+                    f"{_directory_of_address(address)} is in no directory of a start URL"
+                ),
+                Reach.DOMAIN: lambda: self.off_site_reason(address),
             }[self.reach]()
-        return "" if self.admits_depth(depth) else self.why_not_so_deep()
+        return "" if self.admits_depth(depth) else self.depth_reason()
 
-    def why_off_site(self, address: Address) -> str:
+    def off_site_reason(self, address: Address) -> str:
         """A part of a sentence about an address that is on no domain of a seed."""
         return f"{_root_of_scope(Reach.DOMAIN, address)} is no domain of a start URL"
 
-    def why_not_so_deep(self) -> str:
+    def depth_reason(self) -> str:
         return f"the depth is limited to {DEEPEST if self.max_depth is None else self.max_depth}"
 
 
@@ -137,11 +139,11 @@ def _root_of_scope(reach: Reach, address: Address) -> str:
     if reach is Reach.HOST:
         return address.host_key
     if reach is Reach.PATH:
-        return _directory(address)
+        return _directory_of_address(address)
     return domain_of(address.hostname) or address.host_key
 
 
-def _directory(address: Address) -> str:
+def _directory_of_address(address: Address) -> str:
     """Host key and path up to the last slash, without the query."""
     place = _host_and_path(address)
     return place[: place.rfind("/") + 1]
@@ -158,6 +160,6 @@ def site_of(address: Address) -> str:
 
 
 @lru_cache(maxsize=8)
-def _sites(names: frozenset[str]) -> frozenset[str]:
+def _sites_of_names(names: frozenset[str]) -> frozenset[str]:
     """The sites of the seeds. Computed only if a seed redirects to a host without a seed."""
     return frozenset(domain_of(name) or name for name in names)

@@ -12,11 +12,11 @@ from crawling.machine.eviction import forget_oldest
 from crawling.orders.scope.trap_patterns import (
     MOST_SESSIONS,
     Pattern,
+    address_without_session_id,
     pattern_of,
     patterns_by_parameter,
     site_pattern,
     suspicious_pattern,
-    without_session_id,
 )
 from crawling.web.addresses import Address
 
@@ -66,9 +66,9 @@ class TrapGate:
         counted = suspicious or pattern
         if not self.states:
             return PatternRuling(counted) if counted else NOTHING
-        return self._by_states(link, counted, [one for one in (pattern, suspicious) if one])
+        return self._ruling_by_states(link, counted, [one for one in (pattern, suspicious) if one])
 
-    def _by_states(
+    def _ruling_by_states(
         self, link: Address, counted: Pattern | None, own: list[Pattern]
     ) -> PatternRuling:
         """The ruling by the states of the link's patterns. Its own pattern precedes those of its
@@ -92,7 +92,7 @@ class TrapGate:
         return PatternRuling(counted, states.get(TrapState.QUARANTINED))
 
     def _repeated_session(self, link: Address) -> Pattern | None:
-        bare = without_session_id(link)
+        bare = address_without_session_id(link)
         if bare is None:
             return None
         url, pattern = bare

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
-from crawling.web.addresses import Address, as_signed
+from crawling.web.addresses import Address, signed_64_bits
 
 
 def directories_above(address: Address) -> list[Address]:
@@ -134,13 +134,13 @@ class Pattern(NamedTuple):
 
 def site_pattern(address: Address) -> Pattern:
     """The pattern of all URLs of an origin."""
-    return _pattern(address, "/…", ONE_TEXT)
+    return _make_pattern(address, "/…", ONE_TEXT)
 
 
 def directory_pattern(address: Address) -> Pattern:
     """The pattern of all URLs in the directory of a URL, and below it."""
     path = _folded_path(address.target.partition("?")[0])
-    return _pattern(address, path[: path.rfind("/") + 1] + "…")
+    return _make_pattern(address, path[: path.rfind("/") + 1] + "…")
 
 
 def list_address(address: Address) -> str:
@@ -165,10 +165,10 @@ def patterns_by_parameter(address: Address) -> list[Pattern]:
         return []
     path = _folded_path(path)
     path = path if len(path) <= MOST_OF_A_PATH else path[:MOST_OF_A_PATH] + "…"
-    return [_pattern(address, f"{path}{OTHERS}{name}=#", FILTER) for name in names]
+    return [_make_pattern(address, f"{path}{OTHERS}{name}=#", FILTER) for name in names]
 
 
-def values_in(address: Address) -> list[str]:
+def query_values(address: Address) -> list[str]:
     return [part for part in PARAMETERS.split(address.target.partition("?")[2]) if part]
 
 
@@ -188,34 +188,34 @@ def pattern_of(address: Address) -> Pattern | None:
     """
     target = address.target
     return (
-        _pattern(address, _folded_target(target))
+        _make_pattern(address, _folded_target(target))
         if "=" in target or DIGITS.search(target)
         else None
     )
 
 
-def pattern_with(address: Address, key: int | None, *, year: int) -> Pattern | None:
+def pattern_by_key(address: Address, key: int | None, *, year: int) -> Pattern | None:
     """The URL's pattern with this key, under which the URL was admitted; None if there is none.
 
     The key is None for a seed, or for the end of a redirect, which are admitted without a pattern.
     """
     if key is None:
         return suspicious_pattern(address, year=year) or pattern_of(address)
-    for one in _patterns(address, year):
+    for one in _possible_patterns(address, year):
         if one and one.key == key:
             return one
     return None
 
 
-def _patterns(address: Address, year: int) -> Iterator[Pattern | None]:
+def _possible_patterns(address: Address, year: int) -> Iterator[Pattern | None]:
     """The patterns under which a URL may have been admitted, the commonest first."""
     yield pattern_of(address)
     yield suspicious_pattern(address, year=year)
-    bare = without_session_id(address)
+    bare = address_without_session_id(address)
     yield bare[1] if bare else None
 
 
-def why_held(rule: str) -> str:
+def hold_reason(rule: str) -> str:
     """The reason why URLs of a pattern are held, by its rule."""
     if rule in WIDE_REASONS:
         return REASONS[rule]
@@ -236,19 +236,19 @@ def suspicious_pattern(address: Address, *, year: int) -> Pattern | None:
             None,
         )
         if often is not None:
-            return _pattern(address, f"/…/{often}/…/{often}/…", "repeats")
+            return _make_pattern(address, f"/…/{often}/…/{often}/…", "repeats")
     if len(segments) > MOST_SEGMENTS:
-        return _pattern(address, "/".join(segments[:3]) + "/…", "deep")
+        return _make_pattern(address, "/".join(segments[:3]) + "/…", "deep")
     if len(target) > LONGEST_URL:
-        return _pattern(address, target[:40] + "…", "long")
+        return _make_pattern(address, target[:40] + "…", "long")
     if target.count("=") >= min(MOST_REPEATS, MOST_PARAMETERS):
         return _suspicious_query(address)
-    if _is_far_off(target, year) and CALENDAR.search(target):
-        return _pattern(address, _folded_target(target), "calendar")
+    if _is_far_off_year(target, year) and CALENDAR.search(target):
+        return _make_pattern(address, _folded_target(target), "calendar")
     return None
 
 
-def without_session_id(address: Address) -> tuple[str, Pattern] | None:
+def address_without_session_id(address: Address) -> tuple[str, Pattern] | None:
     """The URL without the part that looks like a session id, and the pattern of those URLs of the
     origin that differ from known ones only by such an id. None if the URL has no such id.
     """
@@ -258,20 +258,20 @@ def without_session_id(address: Address) -> tuple[str, Pattern] | None:
         return None
     name = SESSION_NAME.match(match[0].lower())
     text = f"/… with {name[0].strip(';?&/(') if name else 'an id'}"
-    return address.origin + SESSION.sub("", target), _pattern(address, text, "session")
+    return address.origin + SESSION.sub("", target), _make_pattern(address, text, "session")
 
 
 def _suspicious_query(address: Address) -> Pattern | None:
     query = address.target.partition("?")[2]
     names = Counter(part.partition("=")[0] for part in PARAMETERS.split(query) if "=" in part)
     if max(names.values(), default=0) >= MOST_REPEATS:
-        return _pattern(address, _folded_target(address.target), "repeats")
+        return _make_pattern(address, _folded_target(address.target), "repeats")
     if len(names) >= MOST_PARAMETERS:
-        return _pattern(address, _folded_target(address.target), "parameters")
+        return _make_pattern(address, _folded_target(address.target), "parameters")
     return None
 
 
-def _is_far_off(target: str, year: int) -> bool:
+def _is_far_off_year(target: str, year: int) -> bool:
     return any(
         not FIRST_YEAR <= int(stated) <= year + YEARS_AHEAD for stated in YEAR.findall(target)
     )
@@ -324,6 +324,6 @@ def _is_identifier(segment: str) -> bool:
     return runs >= TURNS_OF_IDENTIFIER or (runs > 0 and len(stem) >= LONG_IDENTIFIER)
 
 
-def _pattern(address: Address, folded: str, rule: str = "") -> Pattern:
+def _make_pattern(address: Address, folded: str, rule: str = "") -> Pattern:
     text = f"{address.origin}{folded[:300]}"
-    return Pattern(as_signed(xxh3_64_intdigest(f"{rule} {text}".encode())), text, rule)
+    return Pattern(signed_64_bits(xxh3_64_intdigest(f"{rule} {text}".encode())), text, rule)

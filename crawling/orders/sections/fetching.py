@@ -202,7 +202,7 @@ class FetchingPart(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _posts_are_seeds(cls, fields: Any) -> Any:
+    def _read_posts(cls, fields: Any) -> Any:
         """Count a URL with data to post as a seed, even if the seeds do not contain it."""
         if (
             not isinstance(fields, dict)
@@ -220,7 +220,7 @@ class FetchingPart(BaseModel):
 
     @field_validator(*SECRET_FIELDS, mode="before")
     @classmethod
-    def _no_mask(cls, value: Any) -> Any:
+    def _refuse_mask(cls, value: Any) -> Any:
         if any(
             MASK in str(text) for text in (value.values() if isinstance(value, dict) else [value])
         ):
@@ -232,7 +232,7 @@ class FetchingPart(BaseModel):
 
     @field_validator("headers")
     @classmethod
-    def _header_names(cls, headers: dict[str, str]) -> dict[str, str]:
+    def _check_header_names(cls, headers: dict[str, str]) -> dict[str, str]:
         for name in headers:
             if not HEADER_NAME.fullmatch(name):
                 raise ValueError(f"{name[:100]!r} is no name of a header")
@@ -245,7 +245,7 @@ class FetchingPart(BaseModel):
 
     @field_validator("credentials")
     @classmethod
-    def _hosts(cls, credentials: dict[str, str]) -> dict[str, str]:
+    def _check_credential_hosts(cls, credentials: dict[str, str]) -> dict[str, str]:
         for host, secret in credentials.items():
             if ":" not in secret:
                 raise ValueError(f"{host[:100]}: write user:password")
@@ -256,7 +256,7 @@ class FetchingPart(BaseModel):
 
     @field_validator("proxy")
     @classmethod
-    def _proxy(cls, proxy: str | None) -> str | None:
+    def _check_proxy(cls, proxy: str | None) -> str | None:
         try:
             return read_proxy(proxy).url if proxy else None
         except BadProxy as error:
@@ -264,7 +264,7 @@ class FetchingPart(BaseModel):
 
     @field_validator("posts")
     @classmethod
-    def _addresses(cls, posts: dict[str, str]) -> dict[str, str]:
+    def _check_post_addresses(cls, posts: dict[str, str]) -> dict[str, str]:
         return {
             _canonical_url(url, lambda text: read_address(text).url): body
             for url, body in posts.items()
@@ -272,12 +272,12 @@ class FetchingPart(BaseModel):
 
     @field_validator("login_url")
     @classmethod
-    def _login(cls, url: str | None) -> str | None:
+    def _check_login_url(cls, url: str | None) -> str | None:
         return _canonical_url(url, lambda text: read_address(text).url) if url else None
 
     @field_validator("login_fields")
     @classmethod
-    def _login_is_whole(cls, fields: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+    def _check_login_fields(cls, fields: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         if "login_url" in info.data and bool(info.data["login_url"]) != bool(fields):
             raise ValueError(
                 "login_url and login_fields belong together: the page with the form, and what "
@@ -334,7 +334,7 @@ class FetchingPart(BaseModel):
         return shown
 
 
-def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
+def masked_names(order: Mapping[str, Any]) -> dict[str, list[str]]:
     """The masked secrets of an order: by field, the keys of its table, or the field itself."""
     found: dict[str, list[str]] = {}
     for name in SECRET_FIELDS:
@@ -345,7 +345,7 @@ def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def without_secrets(part: FetchingPart) -> FetchingPart:
+def part_without_secrets(part: FetchingPart) -> FetchingPart:
     """The fields for a crawl of another user. A proxy stays, but without its password."""
     bare = USER_INFORMATION.sub("", part.proxy) if part.proxy else None
     none: dict[str, str] = {}
@@ -361,7 +361,7 @@ def without_secrets(part: FetchingPart) -> FetchingPart:
     )
 
 
-def with_secrets(order: Mapping[str, Any], secrets: Mapping[str, Any]) -> dict[str, Any]:
+def order_with_secrets(order: Mapping[str, Any], secrets: Mapping[str, Any]) -> dict[str, Any]:
     """The order with secrets in place of masks. Unmasked values in tables are kept."""
     given = {name: secrets[name] for name in SECRET_FIELDS if name in secrets}
     tables = {

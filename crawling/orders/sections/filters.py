@@ -118,13 +118,13 @@ class FiltersPart(BaseModel):
 
     @field_validator("include", "exclude")
     @classmethod
-    def _expressions(cls, texts: list[str]) -> list[str]:
+    def _check_expressions(cls, texts: list[str]) -> list[str]:
         check_expressions(texts)
         return list(dict.fromkeys(texts))
 
     @field_validator("types")
     @classmethod
-    def _media_types(cls, types: list[str]) -> list[str]:
+    def _check_media_types(cls, types: list[str]) -> list[str]:
         lowered = [text.lower() for text in types]
         wrong = [text for text in lowered if not MEDIA_TYPE.fullmatch(text)]
         if wrong:

@@ -110,13 +110,13 @@ class OrderingPart(BaseModel):
 
     @field_validator("topic")
     @classmethod
-    def _few_examples(cls, lines: list[str]) -> list[str]:
+    def _check_examples(cls, lines: list[str]) -> list[str]:
         if len(example_urls(lines)) > MOST_EXAMPLES:
             raise ValueError(f"has more than {MOST_EXAMPLES} URLs of example pages")
         return lines
 
     @field_validator("importance")
     @classmethod
-    def _importance_expressions(cls, weights: dict[str, float]) -> dict[str, float]:
+    def _check_weights(cls, weights: dict[str, float]) -> dict[str, float]:
         check_expressions(weights)
         return weights

@@ -97,7 +97,7 @@ class ReadingPart(BaseModel):
 
     @field_validator("extract")
     @classmethod
-    def _selectors(cls, rules: dict[str, str]) -> dict[str, str]:
+    def _check_selectors(cls, rules: dict[str, str]) -> dict[str, str]:
         wrong = []
         for rule in rules.values():
             try:
@@ -119,7 +119,7 @@ def read_reference(text: str) -> tuple[str, int | None]:
     return text.strip(), None
 
 
-def in_revision(reference: str) -> str:
+def revision_in_words(reference: str) -> str:
     """The reference in words."""
     name, revision = read_reference(reference)
     return name if revision is None else f"{name}, revision {revision}"

@@ -129,7 +129,7 @@ class RenderingPart(BaseModel):
 
     @field_validator("render_rules")
     @classmethod
-    def _rule_expressions(cls, rules: dict[str, Render]) -> dict[str, Render]:
+    def _check_rules(cls, rules: dict[str, Render]) -> dict[str, Render]:
         check_expressions(rules)
         return rules
 

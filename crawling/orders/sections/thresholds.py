@@ -90,7 +90,7 @@ def error_threshold_sentence(part: ThresholdsPart, *, ended: int, failed: int) -
         f"{_effect_in_words(part)} by its threshold: {failed:,} of the {ended:,} URLs of the last "
         f"{part.error_minutes:,} minutes failed, "
         f"{100 * failed / ended:.0f} %; the threshold is {part.max_error_percent} %. Check "
-        f"the errors, or raise the threshold; {_next_step(part)}."
+        f"the errors, or raise the threshold; {_remedy(part)}."
     )
 
 
@@ -101,7 +101,7 @@ def disk_threshold_sentence(part: ThresholdsPart, *, free: int, where: str) -> s
     return (
         f"{_effect_in_words(part)} by its threshold: {where} has {free // MIB:,} MiB free, the "
         f"threshold is {part.min_free_bytes // MIB:,} MiB. "
-        f"Free disk space, or lower the threshold; {_next_step(part)}."
+        f"Free disk space, or lower the threshold; {_remedy(part)}."
     )
 
 
@@ -109,5 +109,5 @@ def _effect_in_words(part: ThresholdsPart) -> str:
     return "Paused" if part.at_threshold == "pause" else "Stopped"
 
 
-def _next_step(part: ThresholdsPart) -> str:
+def _remedy(part: ThresholdsPart) -> str:
     return "then resume the crawl" if part.at_threshold == "pause" else "then start the crawl again"

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.base.audit import record_action
 from crawling.base.errors import BadSeeds
 from crawling.frontier import (
     add_seeds,
-    filters_of,
+    filters_of_run,
     limit_reached,
     locked_run,
     rules_key,
-    serving_numbers,
+    serving_process_numbers,
 )
 from crawling.frontier.admit.seeds import known_urls
 from crawling.installation.run_log import write
@@ -29,7 +29,7 @@ from crawling.orders.seeds import read_seeds
 from crawling.runs.crawls.fetching_section import origins_without_secrets
 from crawling.runs.crawls.revisions import ADDED_SEEDS
 from crawling.runs.grants import register_processes, request_shifts
-from crawling.runs.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
+from crawling.runs.seed_checks import NO_CONTACT, is_contact_missing, seed_mistakes
 from crawling.runs.steering import reopen
 from crawling.web.addresses import Address
 
@@ -49,7 +49,7 @@ class AddedSeedsResult:
     without_secrets: list[str] = field(default_factory=list)
 
 
-def add_to_seeds(
+def add_seeds_to_crawl(
     crawl: CrawlJob,
     texts: Sequence[str],
     *,
@@ -68,7 +68,7 @@ def add_to_seeds(
     """
     addresses, mistakes = read_seeds(texts)
     mistakes += seed_mistakes(addresses)
-    if not mistakes and lacks_contact(addresses):
+    if not mistakes and is_contact_missing(addresses):
         mistakes.append(f"a contact {NO_CONTACT}")
     if not texts:
         mistakes.append("needs at least one address, such as https://example.org/")
@@ -85,7 +85,9 @@ def add_to_seeds(
                 return _store_seeds(crawl, None, new, known, None, by)
             met = known_urls(locked, new)
             known |= {url: _describe_state(state.label) for url, state in met.items()}
-            queued = add_seeds(locked, new, numbers=serving_numbers(locked.pk)) if new else 0
+            queued = (
+                add_seeds(locked, new, numbers=serving_process_numbers(locked.pk)) if new else 0
+            )
             if has_ended and not queued:
                 return _store_seeds(crawl, None, new, known, None, by)
             if has_ended:
@@ -107,7 +109,7 @@ def _new_addresses(
     widen: bool,
 ) -> list[Address]:
     """The addresses that are not seeds yet. Raises BadSeeds."""
-    filters, seeds = filters_of(crawl, run), set(crawl.seeds)
+    filters, seeds = filters_of_run(crawl, run), set(crawl.seeds)
     new = [address for address in addresses if address.url not in seeds]
     mistakes = mistakes + [
         sentence for address in new if (sentence := _refusal_of(filters, address))
@@ -151,7 +153,7 @@ def _store_seeds(
     without = origins_without_secrets(crawl, new)
     key, is_wider = (
         rules_key(crawl),
-        not all(filters_of(crawl, run).scope.is_on_site(address) for address in new),
+        not all(filters_of_run(crawl, run).scope.is_on_site(address) for address in new),
     )
     crawl.seeds = [*crawl.seeds, *added]
     crawl.revision += 1
@@ -166,7 +168,7 @@ def _store_seeds(
         {
             "seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)),
             "first": (None, added[0]),
-            **({"without secrets": (None, first_few(without))} if without else {}),
+            **({"without secrets": (None, first_few_in_words(without))} if without else {}),
         },
     )
     if run is not None:

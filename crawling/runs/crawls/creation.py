@@ -18,17 +18,17 @@ from crawling.datasets.example_pages import missing_examples
 from crawling.installation.pools import capacity_of, default_pool, pool_named
 from crawling.models import CrawlJob, Team
 from crawling.models.jobs import NAMES_DIFFER
-from crawling.orders.claims import ARCHIVE_WRITERS, complete_claim, with_browsers
+from crawling.orders.claims import ARCHIVE_WRITERS, claim_with_browsers, complete_claim
 from crawling.orders.order import COLUMNS, PARTS, CrawlOrder, read_claim, read_order
-from crawling.orders.sections.fetching import masked_in, without_secrets
+from crawling.orders.sections.fetching import masked_names, part_without_secrets
 from crawling.orders.seeds import BadTags, read_tags, read_typed
-from crawling.runs.crawls.extractor_rules import restored_order, with_named_rules
+from crawling.runs.crawls.extractor_rules import order_with_named_rules, restored_order
 from crawling.runs.crawls.fetching_section import (
     Granted,
     fetching_column,
     fetching_of,
     fields_without_secrets,
-    granted_to_seeds,
+    origins_granted_to_seeds,
     origins_of_secrets,
     recipient_changes,
 )
@@ -71,15 +71,15 @@ def check_order(
     errors |= claim_errors | team_errors(team, by)
     if order:
         errors |= writer_errors(order, claim)
-        claim, browser_errors = with_browsers(claim, order, capacity, limits)
+        claim, browser_errors = claim_with_browsers(claim, order, capacity, limits)
         errors |= {} if has_ended else browser_errors
-    if "name" not in errors and is_name_taken(str(fields["name"])):
+    if "name" not in errors and is_crawl_name_taken(str(fields["name"])):
         errors = taken_name_error(str(fields["name"])) | errors
     if order:
         errors |= login_errors(order) | ({} if has_ended else seed_errors(order))
         errors |= {} if is_restored else example_errors(order)
         try:
-            order = restored_order(order) if is_restored else with_named_rules(order)
+            order = restored_order(order) if is_restored else order_with_named_rules(order)
         except BadOrder as error:
             errors |= error.errors
     if errors or not order:
@@ -147,14 +147,14 @@ def unsaved_crawl(
 ) -> CrawlJob:
     """The row of an order, not saved. given_for: as for `create_crawl`."""
     if given_for is None:
-        given_for = granted_to_seeds(order, order.seeds)
+        given_for = origins_granted_to_seeds(order, order.seeds)
     own = {name: getattr(order, name) for name in COLUMNS}
-    parts = {column: stored_part(order, part) for column, part in PARTS.items()}
+    parts = {column: part_as_json(order, part) for column, part in PARTS.items()}
     fetching = fetching_column(order, given_for)
     return CrawlJob(visit_order=order.order, claim=claim, fetching=fetching, **own, **parts)
 
 
-def stored_part(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
+def part_as_json(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
     """The fields of one part of an order, as its column stores them."""
     return {name: getattr(order, name) for name in part.model_fields}
 
@@ -199,7 +199,7 @@ def team_errors(name: str, by: User | None) -> dict[str, str]:
     return {}
 
 
-def is_name_taken(name: str) -> bool:
+def is_crawl_name_taken(name: str) -> bool:
     """Whether a crawl has this name, which must be a valid one.
 
     The answer may be out of date at once: if two users choose a name at the same time, the table's
@@ -276,7 +276,7 @@ def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = N
     SealBroken.
     """
     part = fetching_of(crawl)
-    part = without_secrets(part) if withheld_fields(by, crawl) else part
+    part = part_without_secrets(part) if withheld_fields(by, crawl) else part
     copy = create_crawl(
         {**order_of(crawl), **part.model_dump(), "name": name or free_name(crawl.name, " copy")},
         by=by,
@@ -294,7 +294,7 @@ def withheld_fields(user: User | None, crawl: CrawlJob) -> list[str]:
     return (
         []
         if user is None or user == crawl.created_by
-        else sorted(masked_in(fields_without_secrets(crawl)))
+        else sorted(masked_names(fields_without_secrets(crawl)))
     )
 
 

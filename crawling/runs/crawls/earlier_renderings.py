@@ -23,10 +23,10 @@ def needs_of_rendering(order: CrawlOrder, claim: Mapping[str, int]) -> Rendering
     """
     if not order.may_render:
         return None
-    return rendering_needs(order, claim, os.cpu_count() or 1, rendered_earlier(order.seeds))
+    return rendering_needs(order, claim, os.cpu_count() or 1, earlier_rendering_times(order.seeds))
 
 
-def rendered_earlier(seeds: Sequence[str]) -> RenderedEarlier | None:
+def earlier_rendering_times(seeds: Sequence[str]) -> RenderedEarlier | None:
     """The latest run that had one of these seeds and rendered pages. If each page was rendered
     there, those that gained by it count as the ones that needed a browser.
     """

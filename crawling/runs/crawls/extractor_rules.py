@@ -72,18 +72,18 @@ def save_named_rules(name: str, rules: Mapping[str, str], *, by: User | None) ->
     return found.save(name, rules, by)
 
 
-def own_rules(crawl: CrawlJob) -> dict[str, str]:
+def own_rules_of_crawl(crawl: CrawlJob) -> dict[str, str]:
     """The rules of a crawl's order beside those of its extractor."""
-    return _own_rules(crawl.extract, crawl.extractor)
+    return _rules_unless_named(crawl.extract, crawl.extractor)
 
 
-def _own_rules(rules: Mapping[str, str], reference: str) -> dict[str, str]:
+def _rules_unless_named(rules: Mapping[str, str], reference: str) -> dict[str, str]:
     taken = named_rules(reference)
     given = taken.rules if taken else {}
     return {name: rule for name, rule in rules.items() if given.get(name) != rule}
 
 
-def with_named_rules(order: CrawlOrder) -> CrawlOrder:
+def order_with_named_rules(order: CrawlOrder) -> CrawlOrder:
     """The order with the rules of the extractor that it names. A rule of the order replaces the
     extractor's rule of the same name. Raises BadOrder.
     """
@@ -119,5 +119,5 @@ def edited_rules(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     changed = {"extractor": crawl.extractor, "extract": crawl.extract, **fields}
     is_given = "extract" in fields and not changed["extractor"]
     if isinstance(changed["extract"], Mapping) and not is_given:
-        changed["extract"] = _own_rules(changed["extract"], crawl.extractor)
+        changed["extract"] = _rules_unless_named(changed["extract"], crawl.extractor)
     return changed

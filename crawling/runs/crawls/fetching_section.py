@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 from urllib.parse import urlsplit
 
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.base.encrypted_text import seal, unseal
 from crawling.models import CrawlJob
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
@@ -34,7 +34,7 @@ def fetching_column(part: FetchingPart, given_for: Granted) -> dict[str, Any]:
     return stored
 
 
-def granted_to_seeds(part: FetchingPart, seeds: list[str]) -> dict[Secret, frozenset[str]]:
+def origins_granted_to_seeds(part: FetchingPart, seeds: list[str]) -> dict[Secret, frozenset[str]]:
     """The origins to which secrets may be sent if they are given now: the login's own site, and for
     all others the origins of the seeds.
     """
@@ -145,7 +145,7 @@ def change_fetching_fields(
         secret: origins
         if secret[0] in values and secret not in kept_as_shown
         else had.get(secret, frozenset())
-        for secret, origins in granted_to_seeds(part, crawl.seeds).items()
+        for secret, origins in origins_granted_to_seeds(part, crawl.seeds).items()
     }
     changed = {name for name, value in values.items() if getattr(before, name) != value}
     changed |= {secret[0] for secret in has if has[secret] != had.get(secret, frozenset())}
@@ -169,7 +169,7 @@ def recipient_changes(before: Granted, after: Granted) -> dict[str, tuple[str | 
 def _origins_text(origins: frozenset[str] | None) -> str | None:
     if origins is None:
         return None
-    return first_few(sorted(origins)) or "no site"
+    return first_few_in_words(sorted(origins)) or "no site"
 
 
 def origins_without_secrets(crawl: CrawlJob, seeds: Iterable[Address]) -> list[str]:
@@ -183,7 +183,7 @@ def origins_without_secrets(crawl: CrawlJob, seeds: Iterable[Address]) -> list[s
     return [] if known is None else sorted({seed.origin for seed in seeds} - known)
 
 
-def resent_secret_errors(
+def secret_recipient_errors(
     crawl: CrawlJob, part: FetchingPart, fields: Mapping[str, Any]
 ) -> dict[str, str]:
     """The mistakes of secrets that an edit would send elsewhere and that must therefore be given
@@ -198,13 +198,13 @@ def resent_secret_errors(
         ]
         if led:
             errors[LOGIN] = (
-                f"were given for another site than {site}; give {first_few(sorted(led))} anew "
-                "together with login_url"
+                f"were given for another site than {site}; give {first_few_in_words(sorted(led))} "
+                "anew together with login_url"
             )
     secret = sorted(f"{field} {key}" for field, key in same & _all_secrets(crawl))
-    if part.proxy and _route(part.proxy) != _route(fetching_of(crawl).proxy) and secret:
+    if part.proxy and _proxy_route(part.proxy) != _proxy_route(fetching_of(crawl).proxy) and secret:
         errors["proxy"] = (
-            f"another proxy reads what is not encrypted; give {first_few(secret)} anew "
+            f"another proxy reads what is not encrypted; give {first_few_in_words(secret)} anew "
             "together with it, or make another crawl"
         )
     return errors
@@ -214,6 +214,6 @@ def _all_secrets(crawl: CrawlJob) -> set[Secret]:
     return {*origins_of_secrets(crawl), *(("posts", url) for url in crawl.order.fetching.posts)}
 
 
-def _route(proxy: str | None) -> tuple[str, str | None, int | None]:
+def _proxy_route(proxy: str | None) -> tuple[str, str | None, int | None]:
     parts = urlsplit(proxy or "")
     return parts.scheme, parts.hostname, parts.port

@@ -13,7 +13,7 @@ from crawling.base.errors import BadOrder
 from crawling.installation.pools import capacity_of, pool_of
 from crawling.models import CrawlJob, RunProcess
 from crawling.models.jobs import ENDED_STATES
-from crawling.orders.claims import ARCHIVE_WRITERS, EDITABLE, complete_claim, with_browsers
+from crawling.orders.claims import ARCHIVE_WRITERS, EDITABLE, claim_with_browsers, complete_claim
 from crawling.orders.sections.rendering import RenderingPart
 from crawling.runs.grants import share_limits
 
@@ -33,7 +33,7 @@ def check_max(
     limits = share_limits(pool, crawl.team)
     capacity = capacity_of(pool)
     full, errors = complete_claim({**crawl.claim, **claim}, capacity, limits)
-    full, browser_errors = with_browsers(full, rendering, capacity, limits)
+    full, browser_errors = claim_with_browsers(full, rendering, capacity, limits)
     errors |= browser_errors
     if (
         crawl.archive

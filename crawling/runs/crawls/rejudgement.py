@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 from django.db import connection
 
-from crawling.frontier import filters_of, locked_run, rules_key, serving_numbers
-from crawling.frontier.admit.crawl_rules import KeptBlocklist, revision_in
+from crawling.frontier import filters_of_run, locked_run, rules_key, serving_process_numbers
+from crawling.frontier.admit.crawl_rules import KeptBlocklist, revision_of_key
 from crawling.frontier.change.rejudgement import (
     LEAST,
     RejudgedBatch,
@@ -72,7 +72,9 @@ def rejudge_live_runs(blocklist: KeptBlocklist | None = None) -> bool:
     blocklist: the list, if an earlier call has read it.
     """
     until, blocklist = time.monotonic() + BUDGET_SECONDS, blocklist or KeptBlocklist()
-    return all(_caught_up(run_id, blocklist, until=until) for (run_id,) in _rows_of_query(BEHIND))
+    return all(
+        _rejudge_until(run_id, blocklist, until=until) for (run_id,) in _rows_of_query(BEHIND)
+    )
 
 
 def _rows_of_query(query: str) -> list[tuple[int, ...]]:
@@ -81,7 +83,7 @@ def _rows_of_query(query: str) -> list[tuple[int, ...]]:
         return list(cursor.fetchall())
 
 
-def _caught_up(run_id: int, blocklist: KeptBlocklist, *, until: float) -> bool:
+def _rejudge_until(run_id: int, blocklist: KeptBlocklist, *, until: float) -> bool:
     """Judge the run by the rules until a time. Return whether the whole run is judged."""
     run = Run.objects.select_related("crawl").get(pk=run_id)
     while run.judged_by != rules_key(run.crawl):
@@ -102,19 +104,19 @@ def rejudge(run_id: int, blocklist: KeptBlocklist) -> Run:
         at = run.judged_to or {}
         if at.get("key") != key:  # if rules change meanwhile, the judgement begins again
             at = {"key": key, "is_at_verdicts": False, "after": LEAST, "out": 0, "back": 0}
-        filters = filters_of(run.crawl, run, blocklist=blocklist.current())
+        filters = filters_of_run(run.crawl, run, blocklist=blocklist.current())
         if at["is_at_verdicts"]:
             step = rejudge_verdicts(
-                run, filters, numbers=serving_numbers(run.pk), after=at["after"]
+                run, filters, numbers=serving_process_numbers(run.pk), after=at["after"]
             )
         else:
-            step = rejudge_urls(run, filters, _changed_since(run), after=at["after"])
-        _move_on(run, at, step)
+            step = rejudge_urls(run, filters, _fields_changed_since(run), after=at["after"])
+        _store_place(run, at, step)
         run.save(update_fields=["judged_by", "judged_to"])
     return run
 
 
-def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> None:
+def _store_place(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> None:
     """Note how far the run has been judged, and in `judged_by` that all of it is."""
     out, back = int(at["out"]) + step.out, int(at["back"]) + step.back
     run.judged_to = {**at, "out": out, "back": back, "after": step.after}
@@ -132,7 +134,7 @@ def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> 
         )
 
 
-def _changed_since(run: Run) -> Collection[str]:
+def _fields_changed_since(run: Run) -> Collection[str]:
     """The fields of the order that were edited since the run's URLs were judged."""
-    edits = OrderRevision.objects.filter(crawl=run.crawl, number__gt=revision_in(run.judged_by))
+    edits = OrderRevision.objects.filter(crawl=run.crawl, number__gt=revision_of_key(run.judged_by))
     return {name for changes in edits.values_list("changes", flat=True) for name in changes}

@@ -68,7 +68,7 @@ def remove_item(kind: str, item_id: int, *, name: str, by: User | None) -> None:
     item.delete()
 
 
-def _template(item: DeletedItem, by: User | None) -> None:
+def _restore_template(item: DeletedItem, by: User | None) -> None:
     content: Content = item.content
     maker = User.objects.filter(pk=content.get("created_by") or 0).first()
     template = OrderTemplate.objects.create(
@@ -77,7 +77,7 @@ def _template(item: DeletedItem, by: User | None) -> None:
     record_action(by, template, "restored")
 
 
-def _view(item: DeletedItem, by: User | None) -> None:
+def _restore_view(item: DeletedItem, by: User | None) -> None:
     assert item.owner is not None  # each view belongs to a user
     is_shared = item.content.get("is_shared", False)
     SavedView.objects.create(
@@ -85,7 +85,7 @@ def _view(item: DeletedItem, by: User | None) -> None:
     )
 
 
-def _schedule(item: DeletedItem, by: User | None) -> None:
+def _restore_schedule(item: DeletedItem, by: User | None) -> None:
     crawl = CrawlJob.objects.filter(pk=item.content["crawl"]).first()
     if crawl is None:
         raise WrongState(f"The crawl {item.name} is deleted; restore that first.")
@@ -94,14 +94,14 @@ def _schedule(item: DeletedItem, by: User | None) -> None:
     set_schedule(crawl, item.content["timing"], by=by)
 
 
-def _entry(item: DeletedItem, by: User | None) -> None:
+def _restore_entry(item: DeletedItem, by: User | None) -> None:
     content: Content = item.content
     add_entry(content["kind"], content["text"], content["reason"], by=by)
 
 
 RESTORE: Mapping[DeletedKind, Callable[[DeletedItem, User | None], None]] = {
-    DeletedKind.TEMPLATE: _template,
-    DeletedKind.VIEW: _view,
-    DeletedKind.SCHEDULE: _schedule,
-    DeletedKind.BLOCKLIST: _entry,
+    DeletedKind.TEMPLATE: _restore_template,
+    DeletedKind.VIEW: _restore_view,
+    DeletedKind.SCHEDULE: _restore_schedule,
+    DeletedKind.BLOCKLIST: _restore_entry,
 }

@@ -13,7 +13,7 @@ from allocation.wording import whole_number
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.frontier import locked_run, rules_key
-from crawling.frontier.change.rejudgement import begin_reranking, rank_some
+from crawling.frontier.change.rejudgement import begin_reranking, rank_next_batch
 from crawling.installation.events import order_edited
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, OrderRevision, Reranking, Run
@@ -24,20 +24,20 @@ from crawling.orders.ranking import Order
 from crawling.orders.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.runs.crawls.creation import (
     example_errors,
-    is_name_taken,
+    is_crawl_name_taken,
     login_errors,
     order_of,
     taken_name_error,
     team_errors,
 )
-from crawling.runs.crawls.extractor_rules import edited_rules, with_named_rules
+from crawling.runs.crawls.extractor_rules import edited_rules, order_with_named_rules
 from crawling.runs.crawls.fetching_section import (
     change_fetching_fields,
     fetching_of,
     fields_with_secrets,
     origins_of_secrets,
     recipient_changes,
-    resent_secret_errors,
+    secret_recipient_errors,
     unchanged_secrets,
 )
 from crawling.runs.crawls.maximum import POOL_FIELDS, apply_to_pool, check_max
@@ -114,12 +114,12 @@ def edit_crawl(
     fields = dict(fields)
     if (stated := fields.pop("revision", None)) is not None:
         revision = _read_revision(stated)
-    with _one_after_the_other(crawl.pk):
+    with _edit_lock(crawl.pk):
         return _edit_by_bank_and_order(CrawlJob.objects.get(pk=crawl.pk), fields, by, revision)
 
 
 @contextmanager
-def _one_after_the_other(crawl_id: int) -> Iterator[None]:
+def _edit_lock(crawl_id: int) -> Iterator[None]:
     """Let edits of a crawl run one after the other. Otherwise the pool could end with the values of
     one of two edits, and the order with those of the other.
 
@@ -147,7 +147,7 @@ def _edit_by_bank_and_order(
         values["claim"] = check_max(crawl, order.claim, order)
     apply_to_pool(crawl, {name: getattr(crawl, name) for name in POOL_FIELDS}, values)
     try:
-        edited = _edit(crawl.pk, values, by, revision, unchanged_secrets(crawl, fields))
+        edited = _store_edit(crawl.pk, values, by, revision, unchanged_secrets(crawl, fields))
     except (IntegrityError, WrongState) as error:
         stands = CrawlJob.objects.get(pk=crawl.pk)
         apply_to_pool(
@@ -161,7 +161,7 @@ def _edit_by_bank_and_order(
             cancel_waiting(run)  # the run no longer waits in the pool's queue
     for place in Reranking.objects.filter(run__crawl=edited, run__removal_asked_at=None):
         # a small frontier is ranked at once; the scheduler continues with a large one
-        rank_some(place.run_id)
+        rank_next_batch(place.run_id)
     return edited
 
 
@@ -177,21 +177,21 @@ def _checked_edit(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None) -
     )
     errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
     if order and not fields.keys().isdisjoint(FETCHING_FIELDS):
-        errors = resent_secret_errors(crawl, order, fields) | errors
+        errors = secret_recipient_errors(crawl, order, fields) | errors
     if order and "topic" in fields:
         errors |= example_errors(order, crawl.pk)
     if (
         "name" in fields
         and "name" not in errors
         and (name := str(fields["name"])).strip() != crawl.name
-        and is_name_taken(name)
+        and is_crawl_name_taken(name)
     ):
         errors |= taken_name_error(name)
     if order and order.team != crawl.team:
         errors |= team_errors(order.team, by)
     if order and "extractor" in fields:
         try:
-            order = with_named_rules(order)
+            order = order_with_named_rules(order)
         except BadOrder as error:
             errors |= error.errors
     if errors or not order:
@@ -265,7 +265,7 @@ def _check_revision(crawl: CrawlJob, revision: int) -> None:
 
 
 @transaction.atomic
-def _edit(
+def _store_edit(
     crawl_id: int,
     values: Mapping[str, Any],
     by: User | None,

@@ -34,9 +34,9 @@ from crawling.orders.schedules import (
     DueStart,
     ScheduleTiming,
     next_pace_minutes,
+    next_start,
     read_timing,
-    settle,
-    spread,
+    spread_starts,
 )
 from crawling.runs.crawls.deleted_items import keep_deleted
 from crawling.runs.grants import register_processes, request_shifts
@@ -57,7 +57,7 @@ def set_schedule(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None 
 
     A new interval begins now; an unchanged interval continues.
     """
-    return _set(crawl, _checked_timing(fields), NO_TIME, by)
+    return _store_schedule(crawl, _checked_timing(fields), NO_TIME, by)
 
 
 def set_schedules(
@@ -75,16 +75,16 @@ def set_schedules(
     if not 0 <= over_minutes <= LONGEST_SPREAD:
         raise BadOrder({"over_minutes": f"must be 0 to {LONGEST_SPREAD}"})
     try:
-        timings = spread(_checked_timing(fields), len(crawls), over_minutes)
+        timings = spread_starts(_checked_timing(fields), len(crawls), over_minutes)
     except ValueError as error:
         raise BadOrder({"over_minutes": str(error)}) from error
     with transaction.atomic():
         # in the order in which other transactions lock them
-        for crawl, (timing, delay) in sorted(zip(crawls, timings, strict=True), key=_first_pk):
-            _set(crawl, timing, delay, by)
+        for crawl, (timing, delay) in sorted(zip(crawls, timings, strict=True), key=_pk_of_first):
+            _store_schedule(crawl, timing, delay, by)
 
 
-def _first_pk(pair: tuple[CrawlJob, object]) -> int:
+def _pk_of_first(pair: tuple[CrawlJob, object]) -> int:
     return pair[0].pk
 
 
@@ -95,7 +95,9 @@ def _checked_timing(fields: Mapping[str, Any]) -> ScheduleTiming:
     return timing
 
 
-def _set(crawl: CrawlJob, timing: ScheduleTiming, delay: timedelta, by: User | None) -> Schedule:
+def _store_schedule(
+    crawl: CrawlJob, timing: ScheduleTiming, delay: timedelta, by: User | None
+) -> Schedule:
     """Set a schedule, and log the change. delay: added to the first interval."""
     now = timezone.now()
     with transaction.atomic():
@@ -174,16 +176,16 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
         return None  # another scheduler was faster, or the schedule was switched off
     timing, errors = read_timing(schedule.timing)
     if timing is None:
-        _switch_off(schedule, schedule.next_at, errors)
+        _disable_schedule(schedule, schedule.next_at, errors)
         return None
-    due = settle(
+    due = next_start(
         timing,
         due_at=schedule.next_at,
         anchor=schedule.anchor_at,
         now=now,
         pace=schedule.pace_minutes,
     )
-    run, outcome = _start(schedule, due, now - due.at)
+    run, outcome = _start_scheduled_run(schedule, due, now - due.at)
     ScheduledStart.objects.create(schedule=schedule, due_at=due.at, run=run, outcome=outcome)
     Schedule.objects.filter(pk=schedule_id).update(next_at=due.next_at)
     old = schedule.starts.order_by("-due_at").values_list("pk", flat=True)[KEPT:]
@@ -247,7 +249,7 @@ def _follow_changes(schedule_id: int) -> None:
     )
 
 
-def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str]) -> None:
+def _disable_schedule(schedule: Schedule, due_at: datetime, errors: Mapping[str, str]) -> None:
     """Switch off a schedule that is no longer valid, for example because its time zone was
     abolished.
     """
@@ -260,15 +262,18 @@ def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str])
     )
 
 
-def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | None, str]:
+def _start_scheduled_run(
+    schedule: Schedule, due: DueStart, late: timedelta
+) -> tuple[Run | None, str]:
     """Start a run. Return the run, or None, and the sentence about this start in the schedule's
     list.
     """
-    by_how_much = f", {_minutes(late)} late" if late >= timedelta(minutes=1) else ""
+    by_how_much = f", {_minutes_in_words(late)} late" if late >= timedelta(minutes=1) else ""
     if not due.starts:
         return (
             None,
-            f"Missed by {_minutes(late)}, as no scheduler was running; the schedule skips what was "
+            f"Missed by {_minutes_in_words(late)}, as no scheduler was running; the schedule "
+            "skips what was "
             "missed.",
         )
     try:
@@ -287,6 +292,6 @@ def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | No
     return run, f"Started run {run.number}{by_how_much}."
 
 
-def _minutes(time: timedelta) -> str:
+def _minutes_in_words(time: timedelta) -> str:
     minutes = int(time.total_seconds() // 60)
     return f"{minutes:,} minute{'' if minutes == 1 else 's'}"

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crawling.base.timed import time_limit
-from crawling.frontier import filters_of
-from crawling.frontier.admit.crawl_rules import current_blocklist, url_filters
+from crawling.frontier import filters_of_run
+from crawling.frontier.admit.crawl_rules import current_blocklist, filters_of_scope
 from crawling.frontier.change import rejudgement
-from crawling.frontier.change.rejudgement import judge
+from crawling.frontier.change.rejudgement import ruling_of_row
 from crawling.frontier.due_queues import seeds_of
 from crawling.frontier.rules.sample_share import SampleShare
 from crawling.models import CrawlJob, HostQueue, Run
@@ -46,14 +46,16 @@ class RuleCheck:
 
 def filters_of_order(order: CrawlOrder) -> UrlFilters:
     scope = Scope.of_seeds(order.scope, map(read_address, order.seeds), order.max_depth)
-    return url_filters(scope, current_blocklist(), order)
+    return filters_of_scope(scope, current_blocklist(), order)
 
 
 def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[RuleCheck]:
     """The verdict of a crawl's current rules on addresses to which a page in the scope links,
     `depth` links from a seed.
     """
-    return judge_all(filters_of(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth)
+    return judge_all(
+        filters_of_run(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth
+    )
 
 
 def try_changes(
@@ -116,10 +118,10 @@ def judge_all(
 ) -> list[RuleCheck]:
     """Judge addresses in any spelling. A text that is no URL gets a result without a rule."""
     asked_for = set(seeds)
-    return [_judge(filters, text, asked_for, depth) for text in urls]
+    return [_rule_check(filters, text, asked_for, depth) for text in urls]
 
 
-def _judge(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleCheck:
+def _rule_check(filters: UrlFilters, text: str, seeds: set[str], depth: int) -> RuleCheck:
     try:
         address = read_typed(text)
     except BadUrl as error:
@@ -192,17 +194,17 @@ def preview_changes(
     if run is None or run.state in ENDED_STATES:
         return RulesPreview(), {}
     with time_limit():
-        return _preview(run, filters), {}
+        return _rules_preview(run, filters), {}
 
 
-def _preview(run: Run, filters: UrlFilters) -> RulesPreview:
+def _rules_preview(run: Run, filters: UrlFilters) -> RulesPreview:
     most = rejudgement.MOST_SAMPLED
     urls, total = rejudgement.sample_of_waiting(run, waiting_count(run), most=most)
     out: Counter[int] = Counter()
     seen = Counter(url.queue_id for url in urls)
     examples: list[tuple[str, str]] = []
     for url in urls:
-        ruling = judge(url, filters)
+        ruling = ruling_of_row(url, filters)
         if not ruling.admits:
             out[url.queue_id] += 1
             if len(examples) < EXAMPLES:

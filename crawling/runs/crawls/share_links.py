@@ -60,7 +60,7 @@ def make_secret_link(
     others.filter(expires_at__lte=now).delete()
     if others.count() >= MOST_LINKS:
         raise WrongState(f"{subject} has {MOST_LINKS} share links; revoke one first.")
-    link.digest, link.created_by = _digest(token), by
+    link.digest, link.created_by = _token_digest(token), by
     link.expires_at = now + timedelta(days=days)
     link.save()
     record_action(
@@ -109,7 +109,7 @@ def shared_crawl(token: str) -> ShareLink | None:
 
 def link_of(links: QuerySet[L], token: str) -> L | None:
     """The link among `links` with this token. None if the token is unknown, expired or revoked."""
-    return links.filter(digest=_digest(token), expires_at__gt=timezone.now()).first()
+    return links.filter(digest=_token_digest(token), expires_at__gt=timezone.now()).first()
 
 
 def note_opening(link: SecretLink) -> None:
@@ -119,7 +119,7 @@ def note_opening(link: SecretLink) -> None:
     ).update(last_opened_at=now)
 
 
-def _digest(token: str) -> str:
+def _token_digest(token: str) -> str:
     return sha256(token.encode(errors="replace")).hexdigest()
 
 

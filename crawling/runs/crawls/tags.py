@@ -29,7 +29,7 @@ def tag_crawls(
     for crawl in (
         CrawlJob.objects.select_for_update(no_key=True).filter(pk__in=crawls).order_by("pk")
     ):
-        changed += _set(crawl, ({*crawl.tags} | {*add}) - {*remove}, by)
+        changed += _store_tags(crawl, ({*crawl.tags} | {*add}) - {*remove}, by)
     return changed
 
 
@@ -37,11 +37,11 @@ def tag_crawls(
 def set_tags(crawl: CrawlJob, tags: Collection[str], *, by: User | None = None) -> CrawlJob:
     """Set the crawl's tags. Raises BadOrder."""
     crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
-    _set(crawl, tags, by)
+    _store_tags(crawl, tags, by)
     return crawl
 
 
-def _set(crawl: CrawlJob, tags: Collection[str], by: User | None) -> bool:
+def _store_tags(crawl: CrawlJob, tags: Collection[str], by: User | None) -> bool:
     try:
         wanted = read_tags(",".join(tags))
     except BadTags as error:

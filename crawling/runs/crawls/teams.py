@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from allocation.models import ProcessState, Share
 from allocation.rules.shares import NO_LIMIT
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, WrongState
 from crawling.base.use import offered_by_uses
@@ -28,7 +28,7 @@ NUL = "\0"
 
 def create_team(name: str, members: Sequence[str] = (), *, by: User | None = None) -> Team:
     """Create a team. Raises BadOrder."""
-    users = _users(members)
+    users = _users_named(members)
     with transaction.atomic():
         team = _save_name(Team(), name)
         team.members.set(users)
@@ -38,9 +38,9 @@ def create_team(name: str, members: Sequence[str] = (), *, by: User | None = Non
 
 def rename_team(team: Team, name: str, *, by: User | None = None) -> None:
     """Give a team another name. Other rows refer to a team by its name, so a team in use keeps its
-    name (`uses_of`). Raises BadOrder or WrongState.
+    name (`team_uses_in_words`). Raises BadOrder or WrongState.
     """
-    if uses := uses_of(team):
+    if uses := team_uses_in_words(team):
         raise WrongState(
             f"{team.name} keeps its name while it is used: {'; '.join(uses)}. Make another team, "
             "and hand its crawls over."
@@ -53,7 +53,7 @@ def rename_team(team: Team, name: str, *, by: User | None = None) -> None:
 
 def set_members(team: Team, names: Sequence[str], *, by: User | None = None) -> None:
     """Replace the members. Raises BadOrder."""
-    users = _users(names)
+    users = _users_named(names)
     before = ", ".join(member.get_username() for member in team.members.order_by("username"))
     with transaction.atomic():
         team.members.set(users)
@@ -62,7 +62,7 @@ def set_members(team: Team, names: Sequence[str], *, by: User | None = None) -> 
 
 def delete_team(team: Team, *, by: User | None = None) -> None:
     """Delete a team that nothing uses. Raises WrongState, which names the uses."""
-    if uses := uses_of(team):
+    if uses := team_uses_in_words(team):
         raise WrongState(f"{team.name} cannot be deleted. It is used: {'; '.join(uses)}.")
     with transaction.atomic():
         record_action(by, team, "deleted")
@@ -81,12 +81,12 @@ def set_team_rule(*, own_crawls_only: bool, by: User | None = None) -> None:
         record_action(by, row, "changed", {"own_crawls_only": (before, own_crawls_only)})
 
 
-def uses_of(team: Team) -> list[str]:
+def team_uses_in_words(team: Team) -> list[str]:
     """Phrases about everything that refers to a team by its name: crawls, shares of pools, and
     items of uses of crawls (`TEAM_USES` of their modules `pages`).
     """
     crawls = list(CrawlJob.all_objects.filter(team=team.name).values_list("name", flat=True))
-    used = [f"crawls {first_few(crawls)}"] if crawls else []
+    used = [f"crawls {first_few_in_words(crawls)}"] if crawls else []
     used += filter(None, (told(team) for told in offered_by_uses("pages", "TEAM_USES")))
     for share in shares_of(team):
         has_terms = any(share.reserved) or any(limit != NO_LIMIT for limit in share.limits)
@@ -158,7 +158,7 @@ def _save_name(team: Team, name: str) -> Team:
     return team
 
 
-def _users(names: Sequence[str]) -> list[User]:
+def _users_named(names: Sequence[str]) -> list[User]:
     possible = [name for name in names if NUL not in name]
     users = list(User.objects.filter(username__in=possible))
     if missing := sorted(set(names) - {user.get_username() for user in users}):

@@ -81,7 +81,7 @@ def templates_for(user: User) -> list[tuple[OrderTemplate, bool]]:
     return [(row, is_free or row.created_by in (None, user)) for row in rows]
 
 
-def crawl_from(
+def create_from_template(
     template: OrderTemplate, fields: Mapping[str, Any], *, by: User | None = None
 ) -> CrawlJob:
     """Create a crawl from the template's order and tags, with these fields changed, including the
@@ -90,7 +90,7 @@ def crawl_from(
     return create_crawl({"tags": template.tags, **template.order, **fields}, by=by)
 
 
-def as_crawl(template: OrderTemplate) -> CrawlJob:
+def crawl_of_template(template: OrderTemplate) -> CrawlJob:
     """An unsaved crawl with the template's order.
 
     Raises BadOrder if the template is no longer a valid order.

@@ -25,7 +25,7 @@ def approve_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
     Raises WrongState if the latest run has no such pattern, is stopping, or the pattern is approved
     already.
     """
-    return _decide(crawl, key, TrapState.APPROVED, approve_pattern, by)
+    return _decide_pattern(crawl, key, TrapState.APPROVED, approve_pattern, by)
 
 
 def ban_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
@@ -33,10 +33,10 @@ def ban_trap(crawl: CrawlJob, key: int, *, by: User | None = None) -> int:
 
     Raises WrongState as `approve_trap` does.
     """
-    return _decide(crawl, key, TrapState.BANNED, ban_pattern, by)
+    return _decide_pattern(crawl, key, TrapState.BANNED, ban_pattern, by)
 
 
-def _decide(
+def _decide_pattern(
     crawl: CrawlJob,
     key: int,
     to: TrapState,

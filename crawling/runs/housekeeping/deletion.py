@@ -18,7 +18,7 @@ from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.schedules import read_timing
 from crawling.runs.grants import leave_pool
-from crawling.runs.housekeeping.retention_view import needed_by_others, runs_needed_by_others
+from crawling.runs.housekeeping.retention_view import other_crawls_sentence, runs_needed_by_others
 from crawling.runs.housekeeping.run_removal import remove_rows
 
 
@@ -53,7 +53,7 @@ def request_deletion(crawl: CrawlJob, *, by: User | None, for_good: bool = False
             raise WrongState(
                 f"{locked.name} is {alive.state}; stop it and wait for its end before deleting it."
             )
-        if trouble := needed_by_others(locked.runs.values_list("pk", flat=True)):
+        if trouble := other_crawls_sentence(locked.runs.values_list("pk", flat=True)):
             raise WrongState(trouble)
         record_action(
             by,
@@ -79,7 +79,7 @@ def restore_crawl(crawl_id: int, *, by: User | None) -> CrawlJob:
 
     Raises NotFound, and WrongState if another crawl has its name.
     """
-    crawl = _deleted_crawl(crawl_id)
+    crawl = _lock_deleted_crawl(crawl_id)
     runs = Run.all_objects.filter(crawl=crawl, removal_asked_at=crawl.removal_asked_at)
     count = runs.update(removal_asked_at=None, restorable_until=None)
     crawl.removal_asked_at = crawl.restorable_until = None
@@ -101,7 +101,7 @@ def restore_run(run_id: int, *, by: User | None) -> Run:
     """Undo the deletion of a run. Raises NotFound, and WrongState if the run needs another run that
     is still deleted.
     """
-    run = _deleted_run(run_id)
+    run = _lock_deleted_run(run_id)
     needed = [
         number
         for number, needing in runs_needed_by_others(run.crawl, only=(run.pk,)).items()
@@ -123,7 +123,7 @@ def remove_crawl_now(crawl_id: int, *, name: str, by: User | None) -> None:
     name.
     """
     with transaction.atomic():
-        crawl = _deleted_crawl(crawl_id)
+        crawl = _lock_deleted_crawl(crawl_id)
         _check_name(name, crawl.name)
         Run.all_objects.filter(crawl=crawl).update(restorable_until=None)
         CrawlJob.all_objects.filter(pk=crawl.pk).update(restorable_until=None)
@@ -136,7 +136,7 @@ def remove_run_now(run_id: int, *, name: str, by: User | None) -> None:
     or while another run that could be restored needs it.
     """
     with transaction.atomic():
-        run = _deleted_run(run_id)
+        run = _lock_deleted_run(run_id)
         _check_name(name, str(run))
         if needing := runs_needed_by_others(run.crawl).get(run.number):
             raise WrongState(
@@ -148,7 +148,7 @@ def remove_run_now(run_id: int, *, name: str, by: User | None) -> None:
     remove_rows()
 
 
-def _deleted_crawl(crawl_id: int) -> CrawlJob:
+def _lock_deleted_crawl(crawl_id: int) -> CrawlJob:
     crawl = (
         CrawlJob.all_objects.select_for_update(no_key=True)
         .filter(pk=crawl_id, restorable_until__gt=Now())
@@ -159,7 +159,7 @@ def _deleted_crawl(crawl_id: int) -> CrawlJob:
     return crawl
 
 
-def _deleted_run(run_id: int) -> Run:
+def _lock_deleted_run(run_id: int) -> Run:
     """The run, which is deleted and can be restored. Its crawl is locked. Raises NotFound, also if
     the crawl is deleted.
     """

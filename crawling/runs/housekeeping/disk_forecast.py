@@ -48,20 +48,20 @@ def forecast(history: Sequence[DiskMeasurement]) -> Forecast | None:
     if not history or history[-1].at - history[0].at < LEAST_HISTORY:
         return None
     last = history[-1]
-    used = -_a_day(history, [one.free for one in history])
+    used = -_growth_per_day(history, [one.free for one in history])
     left = (
         timedelta(days=last.free / used) if used > 0 and last.free / used < FARTHEST.days else None
     )
     return Forecast(
         span=last.at - history[0].at,
-        archive_a_day=_a_day(history, [one.archive for one in history]),
-        database_a_day=_a_day(history, [one.database for one in history]),
+        archive_a_day=_growth_per_day(history, [one.archive for one in history]),
+        database_a_day=_growth_per_day(history, [one.database for one in history]),
         used_a_day=used,
         full_at=last.at + left if left is not None else None,
     )
 
 
-def _a_day(history: Sequence[DiskMeasurement], values: Sequence[int]) -> float:
+def _growth_per_day(history: Sequence[DiskMeasurement], values: Sequence[int]) -> float:
     begin = history[0].at
     return linear_regression(
         [(one.at - begin).total_seconds() / DAY_SECONDS for one in history], values

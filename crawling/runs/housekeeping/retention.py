@@ -16,7 +16,7 @@ from crawling.base.errors import BadOrder, WrongState
 from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.retention import Retention, read_retention
-from crawling.runs.housekeeping.retention_view import fates_of, retention_stamp
+from crawling.runs.housekeeping.retention_view import fates_of_crawl, retention_stamp
 from crawling.runs.housekeeping.run_removal import request_removal
 
 logger = logging.getLogger(__name__)
@@ -83,13 +83,15 @@ class RunRetention:
                 continue
             now = timezone.now()
             stands = retention_stamp(crawl, now)
-            if stayed.get(crawl_id) == stands or not _delete(crawl, now):
+            if stayed.get(crawl_id) == stands or not _delete_due_runs(crawl, now):
                 self._staying[crawl_id] = stands
 
 
-def _delete(crawl: CrawlJob, now: datetime) -> bool:
+def _delete_due_runs(crawl: CrawlJob, now: datetime) -> bool:
     """Delete the runs whose time is over by the rules. Return whether any was deleted."""
-    going = {fate.number: fate.sentence for fate in fates_of(crawl, now) if fate.goes_by(now)}
+    going = {
+        fate.number: fate.sentence for fate in fates_of_crawl(crawl, now) if fate.is_deleted_by(now)
+    }
     # The latest first: an earlier run may be needed only by runs that are deleted before it.
     for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):
         try:

@@ -90,7 +90,7 @@ def runs_needed_by_others(
     return needed
 
 
-def needed_by_others(runs: Collection[int]) -> str:
+def other_crawls_sentence(runs: Collection[int]) -> str:
     """A sentence that names the other crawls with payloads in the archives of these runs, and the
     remedy; empty if there are none.
     """
@@ -111,10 +111,12 @@ def retention_of(crawl: CrawlJob) -> Retention:
     return rules or Retention()
 
 
-def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[RunFate]:
+def fates_of_crawl(
+    crawl: CrawlJob, now: datetime, rules: Retention | None = None
+) -> Sequence[RunFate]:
     """The fates of the crawl's runs by its own rules, or by `rules`. The latest run comes first."""
     return _fates_of_runs(
-        crawl, now, rules or retention_of(crawl), _runs_with_own_archives(_sizes(crawl))
+        crawl, now, rules or retention_of(crawl), _runs_with_own_archives(_archive_sizes(crawl))
     )
 
 
@@ -122,14 +124,14 @@ def _fates_of_runs(
     crawl: CrawlJob, now: datetime, rules: Retention, kept: Sequence[RetainedRun]
 ) -> Sequence[RunFate]:
     told = fates_of_runs(rules, kept, now)
-    going = {fate.number for fate in told if fate.goes_by(now)}
+    going = {fate.number for fate in told if fate.is_deleted_by(now)}
     if not going:
         # nothing is removed now, so the references between runs, for which pages would be read, are
         # left out
         return told
     needed = runs_needed_by_others(crawl)
     others = {
-        number: needed_by_others([pk])
+        number: other_crawls_sentence([pk])
         for pk, number in crawl.runs.filter(number__in=going).values_list("pk", "number")
     }
     return fates_of_runs(
@@ -153,16 +155,17 @@ def retention_stamp(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ..
     While these stay the same, the fates of the runs stay the same, since only pages of ended runs
     need other runs.
     """
-    kept = _runs_with_own_archives(_sizes(crawl))
+    kept = _runs_with_own_archives(_archive_sizes(crawl))
     told = fates_of_runs(retention_of(crawl), kept, now)
     return [
-        (run.number, run.ended_at, fate.goes_by(now)) for run, fate in zip(kept, told, strict=True)
+        (run.number, run.ended_at, fate.is_deleted_by(now))
+        for run, fate in zip(kept, told, strict=True)
     ]
 
 
 def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[RunWithFate]:
     """The crawl's runs, the latest first, with the fate of each."""
-    runs = _sizes(crawl)
+    runs = _archive_sizes(crawl)
     pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
     told = _fates_of_runs(
         crawl, timezone.now(), rules or retention_of(crawl), _runs_with_own_archives(runs)
@@ -173,7 +176,7 @@ def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[RunWithFa
     ]
 
 
-def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
+def _archive_sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
     files = (
         ArchiveFile.objects.filter(run__crawl=crawl)
         .values("run")
@@ -185,8 +188,8 @@ def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
 
 def _runs_with_own_archives(runs: Sequence[tuple[Run, int]]) -> list[RetainedRun]:
     """The runs as if none needed the archive of another run."""
-    return [RetainedRun(run.number, _ended_at(run), size, {}) for run, size in runs]
+    return [RetainedRun(run.number, _end_time(run), size, {}) for run, size in runs]
 
 
-def _ended_at(run: Run) -> datetime | None:
+def _end_time(run: Run) -> datetime | None:
     return (run.finished_at or run.created_at) if run.state in ENDED_STATES else None

@@ -20,14 +20,14 @@ from crawling.base.audit import record_action
 from crawling.base.errors import WrongState
 from crawling.datasets.parts import remove_abandoned_parts
 from crawling.jobs.kinds import JobEvent
-from crawling.jobs.removal import forget_jobs, remove_forgotten
+from crawling.jobs.removal import delete_jobs_after_event, remove_deleted_jobs
 from crawling.models import ArchiveFile, CrawlJob, LinksPart, Run, RunProcess
 from crawling.models.deleted import RESTORABLE
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.grants import leave_pool
 from crawling.runs.housekeeping.retention_view import (
     deletion_loss,
-    needed_by_others,
+    other_crawls_sentence,
     runs_needed_by_others,
 )
 
@@ -100,7 +100,7 @@ def removal_obstacle(run: Run, *, restorable: bool = False) -> str:
             f"page{'' if pages == 1 else 's'} of run {first}; delete run {first} first, or keep "
             "both."
         )
-    return needed_by_others([run.pk])
+    return other_crawls_sentence([run.pk])
 
 
 def remove_run(run: Run, *, by: User | None, for_good: bool = False) -> None:
@@ -147,10 +147,10 @@ def request_removal(
         record_action(
             by, crawl, "deleted a run", gone | ({"because": (None, because)} if because else {})
         )
-        _hide(crawl, run, for_good=for_good)
+        _hide_run(crawl, run, for_good=for_good)
 
 
-def _hide(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
+def _hide_run(crawl: CrawlJob, run: Run, *, for_good: bool) -> None:
     """Hide the run. The run before it is then the latest, and no later run gets the number of the
     hidden run.
     """
@@ -188,7 +188,7 @@ def remove_rows(*, seconds: float = SECONDS) -> bool:
         _drop_crawl(crawl)
     remove_abandoned()
     remove_abandoned_parts()
-    remove_forgotten()
+    remove_deleted_jobs()
     return is_all
 
 
@@ -203,7 +203,7 @@ def _remove_slice(run_id: int) -> bool | None:
     """
     runs = Run.all_objects.select_for_update(skip_locked=True, of=("self",))
     run = runs.select_related("crawl").filter(pk=run_id).first()
-    if run is None or _may_be_needed(run):
+    if run is None or _may_have_needed_payloads(run):
         return None
     if remove_slice(run_id):
         return True
@@ -212,19 +212,19 @@ def _remove_slice(run_id: int) -> bool | None:
     # then
     ArchiveFile.objects.filter(run=run).update(run=None)
     LinksPart.objects.filter(run=run).update(run=None)
-    forget_jobs(JobEvent.DELETED, [run_id])
+    delete_jobs_after_event(JobEvent.DELETED, [run_id])
     run.delete()
     return False
 
 
-def _may_be_needed(run: Run) -> bool:
+def _may_have_needed_payloads(run: Run) -> bool:
     """Whether another crawl has payloads in the run's archive, or may come to have some."""
     if run.crawl.order.reuse.deduplicate != "all":
         return False
     with connection.cursor() as cursor:
         asked = {"crawl": run.crawl_id, "asked_at": run.removal_asked_at}
         cursor.execute(MAY_BE_NEEDED, asked)
-        return bool(cursor.fetchone()[0] or needed_by_others([run.pk]))
+        return bool(cursor.fetchone()[0] or other_crawls_sentence([run.pk]))
 
 
 @transaction.atomic

@@ -26,10 +26,10 @@ from crawling.uses.alerts.listeners import (
     save_listener,
     send_again,
     send_test,
-    why_no_summary,
+    summary_obstacle,
 )
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.weekly import week_end, zone_of
+from crawling.uses.alerts.weekly import week_end, zone_of_listener
 from crawling.uses.alerts.wording import MessageFormat
 from serving.access import AuthenticatedRequest, needs
 from serving.listing.endpoint import listed
@@ -243,11 +243,11 @@ class SummaryChange(Schema):
 def get_weekly_summary(request: AuthenticatedRequest) -> dict[str, Any]:
     """The summary covers crawls that you own or that your teams have."""
     row = Listener.objects.filter(user=request.user).first()
-    zone = zone_of(row or Listener(user=request.user))
+    zone = zone_of_listener(row or Listener(user=request.user))
     return {
         "is_on": row is not None,
         "address": request.user.email,
-        "why_not": why_no_summary(request.user),
+        "why_not": summary_obstacle(request.user),
         "next_at": week_end(timezone.now(), zone) + WEEK,
         "latest": row.deliveries.first() if row else None,
     }

@@ -13,9 +13,9 @@ class AlertsConfig(Use):
 
     def ready(self) -> None:
         from crawling.installation.events import account_deleted, alerted, page_alerts_withdrawn
-        from crawling.uses.alerts.listeners import forget_account
-        from crawling.uses.alerts.notify import forget_page_alerts, leave_deliveries
+        from crawling.uses.alerts.listeners import end_summary_of_account
+        from crawling.uses.alerts.notify import add_deliveries, delete_page_alerts
 
-        alerted.connect(leave_deliveries)
-        page_alerts_withdrawn.connect(forget_page_alerts)
-        account_deleted.connect(forget_account)
+        alerted.connect(add_deliveries)
+        page_alerts_withdrawn.connect(delete_page_alerts)
+        account_deleted.connect(end_summary_of_account)

@@ -25,12 +25,12 @@ from crawling.installation.pools import WEBHOOK_KIB_PER_SECOND
 from crawling.uses.alerts.models import Delivery
 from crawling.uses.alerts.notify import enabled_listeners
 from crawling.uses.alerts.wording import (
+    address_of_mailbox,
     body_of,
     is_mailbox,
     mail_text,
-    mailbox,
+    next_attempt_time,
     signature,
-    try_again_at,
 )
 from crawling.web.addresses import read_address
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
@@ -58,7 +58,7 @@ def deliver_by_mail(delivery: Delivery) -> tuple[str, bool]:
     """
     if not settings.EMAIL_HOST:
         return "Not sent: no mail server is set (MAIL_URL).", False
-    to = mailbox(delivery.listener.address)
+    to = address_of_mailbox(delivery.listener.address)
     subject, text = mail_text(json.loads(delivery.body))
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip(">")
     headers = {"Message-ID": f"<delivery-{delivery.pk}@{host}>", "Auto-Submitted": "auto-generated"}
@@ -67,11 +67,14 @@ def deliver_by_mail(delivery: Delivery) -> tuple[str, bool]:
             EmailMessage(subject, text, to=[to], headers=headers, connection=connection).send()
     except SMTPRecipientsRefused as error:
         refusals = "; ".join(
-            f"{code} {_text(answer)}" for code, answer in error.recipients.values()
+            f"{code} {_decoded_answer(answer)}" for code, answer in error.recipients.values()
         )
         return f"Refused by the mail server: {refusals}", False
     except SMTPResponseException as error:
-        return f"Refused by the mail server: {error.smtp_code} {_text(error.smtp_error)}", False
+        return (
+            f"Refused by the mail server: {error.smtp_code} {_decoded_answer(error.smtp_error)}",
+            False,
+        )
     except (SMTPException, OSError) as error:
         return (
             f"Not sent: the mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} cannot be "
@@ -87,7 +90,7 @@ def deliver_by_mail(delivery: Delivery) -> tuple[str, bool]:
     return "Taken by the mail server.", True
 
 
-def _text(answer: bytes | str) -> str:
+def _decoded_answer(answer: bytes | str) -> str:
     return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
 
 
@@ -141,7 +144,7 @@ def deliver_by_post(
         return f"Not sent: {fetch_status_of_fault(error).sentence.rstrip('.')}.", False
 
 
-def send_due(*, goes_on: Callable[[], bool] = lambda: True) -> int:
+def send_due_deliveries(*, goes_on: Callable[[], bool] = lambda: True) -> int:
     """Send due deliveries, each at least once. Return the number of deliveries that were tried.
     goes_on: called after each delivery; if it returns false, the remaining ones stay due.
 
@@ -181,7 +184,9 @@ def _reserve_next(troubled: Collection[int]) -> Delivery | None:
     delivery = rows.select_related("listener__user").first()
     if delivery:
         delivery.attempts += 1
-        delivery.next_try_at = now + TAKEN_FOR if try_again_at(delivery.attempts, now) else None
+        delivery.next_try_at = (
+            now + TAKEN_FOR if next_attempt_time(delivery.attempts, now) else None
+        )
         delivery.outcome = (
             "Nothing is known of the last attempt: it has just begun, or was cut off."
         )
@@ -191,7 +196,7 @@ def _reserve_next(troubled: Collection[int]) -> Delivery | None:
 
 def _store_outcome(delivery: Delivery, outcome: str, *, arrived: bool) -> None:
     now = timezone.now()
-    next_try_at = None if arrived else try_again_at(delivery.attempts, now)
+    next_try_at = None if arrived else next_attempt_time(delivery.attempts, now)
     end = "" if arrived or next_try_at else " Given up."
     Delivery.objects.filter(pk=delivery.pk).update(
         outcome=outcome[:280].replace("\0", "") + end,

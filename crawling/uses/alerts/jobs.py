@@ -17,25 +17,25 @@ from crawling.jobs.kinds import (
     JobResult,
     JobScope,
 )
-from crawling.jobs.rq_jobs import IDLE, do_users_wait
+from crawling.jobs.rq_jobs import IDLE, is_user_waiting
 from crawling.jobs.running_job import RunningJob
-from crawling.uses.alerts.listeners import forget_removed
+from crawling.uses.alerts.listeners import delete_removed_listeners
 from crawling.uses.alerts.models import Delivery
 from crawling.uses.alerts.notify import enabled_listeners, raise_ongoing_alerts
-from crawling.uses.alerts.weekly import due_summaries, leave_summaries
+from crawling.uses.alerts.weekly import add_due_summaries, due_summaries
 
 
-def _work(job: RunningJob) -> JobResult:
+def _send_due(job: RunningJob) -> JobResult:
     # modules that connect to servers are imported only where they are needed
-    from crawling.uses.alerts.delivery import send_due
+    from crawling.uses.alerts.delivery import send_due_deliveries
 
-    return {"tried": send_due(goes_on=_is_free)}
+    return {"tried": send_due_deliveries(goes_on=_may_continue)}
 
 
-def _is_free() -> bool:
+def _may_continue() -> bool:
     """Whether no user waits for this worker; a slow receiver would delay that user."""
     try:
-        return not do_users_wait()
+        return not is_user_waiting()
     except RedisError:
         return True
 
@@ -44,7 +44,7 @@ SENDING = JobKind(
     name="alerts",
     label="sending of alerts",
     done="done",
-    work=_work,
+    work=_send_due,
     # the result is a number; messages are separate rows
     effects=dict.fromkeys(JobEvent, JobEffect.KEEP),
     seconds=15 * 60,
@@ -55,7 +55,7 @@ SUMMING = JobKind(
     name="weekly-summaries",
     label="weekly summaries",
     done="done",
-    work=lambda job: {"left": leave_summaries()},
+    work=lambda job: {"left": add_due_summaries()},
     effects=dict.fromkeys(JobEvent, JobEffect.KEEP),  # the result is a number; deliveries are rows
     seconds=15 * 60,
     queue=IDLE,
@@ -65,7 +65,7 @@ SUMMING = JobKind(
 KINDS = (SENDING, SUMMING)
 
 
-def wake_courier() -> None:
+def request_sending() -> None:
     """Request one job for all due deliveries, unless one is open."""
     due = Delivery.objects.filter(next_try_at__lte=timezone.now())
     # the second question costs six times the first, which is asked all day
@@ -73,7 +73,7 @@ def wake_courier() -> None:
         request_job(SENDING, None, by=None, subject="due")
 
 
-def sum_up_weeks() -> None:
+def write_due_summaries() -> None:
     """Request one job for all listeners whose week has ended, unless one is open."""
     if next(due_summaries(timezone.now()), None):
         request_job(SUMMING, None, by=None, subject="due")
@@ -82,7 +82,7 @@ def sum_up_weeks() -> None:
 #: alerts are sent in an idle installation, too, but none of its states begins there
 DUTIES = (
     (raise_ongoing_alerts, 10.0),
-    (sum_up_weeks, 60.0),
-    (wake_courier, 5.0, 0.0),
-    (forget_removed, 600.0),
+    (write_due_summaries, 60.0),
+    (request_sending, 5.0, 0.0),
+    (delete_removed_listeners, 600.0),
 )

@@ -18,7 +18,7 @@ from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.models import CrawlJob
 from crawling.models.deleted import RESTORABLE
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.notify import leave_test_delivery
+from crawling.uses.alerts.notify import add_test_delivery
 from crawling.uses.alerts.wording import MAILTO, is_mailbox, read_listener
 
 #: the fields whose changes are shown in the activity log
@@ -45,7 +45,7 @@ def save_listener(
         raise BadOrder({"crawl": f"there is no crawl {order.crawl}"})
     try:
         with transaction.atomic():
-            row = _lock_listener(listener) if listener else _with_secret(Listener(created_by=by))
+            row = _lock_listener(listener) if listener else _set_new_secret(Listener(created_by=by))
             before = {field: getattr(row, field) if listener else None for field in AUDITED}
             row.name = order.name
             values = order.model_dump(mode="json", exclude={"name", "crawl"})
@@ -63,7 +63,7 @@ def save_listener(
     return row
 
 
-def _with_secret(row: Listener) -> Listener:
+def _set_new_secret(row: Listener) -> Listener:
     row.secret = secrets.token_hex(32)
     return row
 
@@ -118,7 +118,7 @@ def remove_listener_now(number: int, *, by: User | None) -> None:
         _delete_listener(row, by)
 
 
-def forget_removed() -> None:
+def delete_removed_listeners() -> None:
     """Delete listeners that can no longer be restored, with their deliveries."""
     Listener.all_objects.filter(removal_asked_at__lte=timezone.now() - RESTORABLE).delete()
 
@@ -128,7 +128,7 @@ def _delete_listener(row: Listener, by: User | None) -> None:
     row.delete()
 
 
-def why_no_summary(user: User) -> str:
+def summary_obstacle(user: User) -> str:
     """The reason why no weekly summary can be sent to a user; "" if one can be sent."""
     if not settings.EMAIL_HOST:
         return "Off: this installation has no mail server (MAIL_URL)."
@@ -139,7 +139,7 @@ def why_no_summary(user: User) -> str:
 
 def choose_summary(user: User) -> None:
     """Send a user a weekly summary of the user's own crawls by mail. Raises BadOrder."""
-    if why_not := why_no_summary(user):
+    if why_not := summary_obstacle(user):
         raise BadOrder({"is_on": why_not})
     told = {"events": [AlertEvent.WEEK], "created_by": user, "week_told_at": timezone.now()}
     with transaction.atomic():
@@ -175,7 +175,7 @@ def hand_mailbox_over(listener: Listener, receiver: User, *, by: User | None) ->
     Listener.objects.filter(pk=listener.pk).update(url=url, created_by=receiver)
 
 
-def forget_account(user: User, by: User) -> None:
+def end_summary_of_account(user: User, by: User) -> None:
     """Permanently delete the listeners with the address of an account that is deleted. The caller
     is in a transaction.
     """
@@ -203,4 +203,4 @@ def send_test(listener: Listener, *, by: User) -> Delivery:
         if not row.is_on:
             raise WrongState(f"{row} is disabled; enable it to send a test.")
         record_action(by, row, "sent a test", {})
-        return leave_test_delivery(row, by.get_username())
+        return add_test_delivery(row, by.get_username())

@@ -79,7 +79,7 @@ def enabled_listeners() -> QuerySet[Listener]:
     return found.filter(can_read | Q(user=None) & ~Q(is_locked), is_on=True)
 
 
-def leave_deliveries(
+def add_deliveries(
     run: Run, event: AlertEvent, sentence: str, more: Mapping[str, Any], page: str
 ) -> None:
     """Add a delivery for each listener of the run's events, unless an experiment has ordered the
@@ -92,12 +92,12 @@ def leave_deliveries(
     _add_deliveries(event, {**facts, **more}, page or CRAWL_PAGE.format(crawl.pk), crawl)
 
 
-def forget_page_alerts(crawl: CrawlJob) -> None:
+def delete_page_alerts(crawl: CrawlJob) -> None:
     """Delete the deliveries that quote pages of a crawl, sent or not."""
     Delivery.objects.filter(crawl=crawl, event__in=OF_PAGES).delete()
 
 
-def notify_of_bank(pool: int, name: str, sentence: str) -> None:
+def notify_of_pool(pool: int, name: str, sentence: str) -> None:
     """Add a delivery for each listener of unsafe pools."""
     _add_deliveries(
         AlertEvent.UNSAFE,
@@ -107,7 +107,7 @@ def notify_of_bank(pool: int, name: str, sentence: str) -> None:
     )
 
 
-def leave_test_delivery(listener: Listener, sender: str) -> Delivery:
+def add_test_delivery(listener: Listener, sender: str) -> Delivery:
     """Add a test delivery for one listener, whatever events it gets."""
     now = timezone.now()
     facts = {"name": str(listener), "sentence": f"This is a test, sent by {sender}."}
@@ -152,7 +152,7 @@ def raise_ongoing_alerts() -> None:
     known = set(Notice.objects.exclude(key__startswith=WAIT).values_list("key", flat=True))
     banks = _unsafe_banks()
     Notice.objects.filter(key__in=known - {state.key for state in banks}).delete()
-    for state in [*_new_waits(late), *(bank for bank in banks if bank.key not in known)]:
+    for state in [*_unalerted_waits(late), *(bank for bank in banks if bank.key not in known)]:
         with transaction.atomic():
             _, is_new = Notice.objects.get_or_create(
                 key=state.key, defaults={"sentence": state.sentence}
@@ -173,7 +173,7 @@ def _late_waits(now: datetime) -> QuerySet[Request]:
     )
 
 
-def _new_waits(late: QuerySet[Request]) -> list[OngoingState]:
+def _unalerted_waits(late: QuerySet[Request]) -> list[OngoingState]:
     """Some waits of which no listener was alerted, the longest first."""
     new = late.filter(~Exists(Notice.objects.filter(key=OuterRef("key")))).order_by("created_at")
     overdue: dict[int, tuple[int, int]] = {}
@@ -185,14 +185,14 @@ def _new_waits(late: QuerySet[Request]) -> list[OngoingState]:
         OngoingState(
             f"{WAIT}{run}",
             f"It has waited for {minutes:,} minutes. {waits[process].reason}",
-            partial(_tell_of_wait, run),
+            partial(_alert_of_wait, run),
         )
         for run, (process, minutes) in overdue.items()
         if process in waits
     ]
 
 
-def _tell_of_wait(run_id: int, sentence: str) -> None:
+def _alert_of_wait(run_id: int, sentence: str) -> None:
     write(run_id, sentence, level=Level.WARNING)
     alert(Run.objects.select_related("crawl").get(pk=run_id), AlertEvent.WAITING, sentence)
 
@@ -202,7 +202,7 @@ def _unsafe_banks() -> list[OngoingState]:
         OngoingState(
             f"{alarm.kind}/{alarm.pool}",
             alarm.text,
-            partial(notify_of_bank, alarm.pool, alarm.name),
+            partial(notify_of_pool, alarm.pool, alarm.name),
         )
         for alarm in alarms()
     ]

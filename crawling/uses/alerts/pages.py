@@ -37,10 +37,10 @@ from crawling.uses.alerts.listeners import (
     save_listener,
     send_again,
     send_test,
-    why_no_summary,
+    summary_obstacle,
 )
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.weekly import NEEDS, week_end, zone_name, zone_of
+from crawling.uses.alerts.weekly import NEEDS, week_end, zone_name, zone_of_listener
 from crawling.uses.alerts.wording import MessageFormat, is_mailbox
 from serving.access import AuthenticatedRequest, authenticated, needs
 
@@ -123,9 +123,9 @@ class ListenerForm(forms.Form):
 
 
 @authenticated(needs="alerts.change_listener", methods=("GET", "HEAD", "POST"))
-def listeners(request: AuthenticatedRequest) -> HttpResponse:
+def listeners_page(request: AuthenticatedRequest) -> HttpResponse:
     form = ListenerForm(request.POST or None)
-    made = _save(request, form, None) if request.method == "POST" else None
+    made = _save_listener(request, form, None) if request.method == "POST" else None
     if made:
         return redirect("alerts:listener", pk=made.pk)
     return render(
@@ -140,9 +140,9 @@ def listeners(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="alerts.change_listener", methods=("GET", "HEAD", "POST"))
-def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def listener_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if "restore" in request.GET and request.method == "POST":
-        return _restore(request, pk)
+        return _restore_listener(request, pk)
     accounts = ("crawl", "user__preference", "created_by__preference")
     row = get_object_or_404(Listener.objects.select_related(*accounts), pk=pk)
     if "remove" in request.POST:
@@ -154,14 +154,14 @@ def listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             "crawl": row.crawl.name if row.crawl else "",
         },
     )
-    if request.method == "POST" and _save(request, form, row):
+    if request.method == "POST" and _save_listener(request, form, row):
         return redirect("alerts:listener", pk=pk)
     facts = {
         "is_mailbox": is_mailbox(row.address),
         "may_remove": request.user.has_perm("alerts.delete_listener"),
         "listener": get_object_or_404(Listener, pk=pk),
         "week": _week_facts(row) if AlertEvent.WEEK in row.events else None,
-        "secret": _secret(row),
+        "secret": _secret_or_reason(row),
         "form": form,
         "deliveries": row.deliveries.all()[:SHOWN],
     }
@@ -181,7 +181,7 @@ def _remove_listener(request: AuthenticatedRequest, row: Listener) -> HttpRespon
 
 
 @needs("alerts.delete_listener")
-def _restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def _restore_listener(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     with errors_told(request, WrongState, NotFound):
         row = restore_listener(pk, by=request.user)
         messages.success(request, f"{row} is restored, with its deliveries.")
@@ -189,14 +189,14 @@ def _restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs="alerts.change_listener", methods=("POST",))
-def again(request: AuthenticatedRequest, pk: int, delivery: int) -> HttpResponse:
+def send_delivery_again(request: AuthenticatedRequest, pk: int, delivery: int) -> HttpResponse:
     send_again(get_object_or_404(Delivery, pk=delivery, listener=pk), by=request.user)
     messages.success(request, "It is sent again within seconds.")
     return redirect("alerts:listener", pk=pk)
 
 
 @authenticated(needs="alerts.change_listener", methods=("POST",))
-def test(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def send_test_alert(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     with errors_told(request, WrongState):
         send_test(get_object_or_404(Listener, pk=pk), by=request.user)
         messages.success(request, "A test is sent within seconds; its result is listed below.")
@@ -207,14 +207,14 @@ def _week_facts(row: Listener) -> dict[str, Any]:
     """The end of the week that the next summary covers, and the name of the account's time zone if
     it is invalid.
     """
-    zone, name = zone_of(row), zone_name(row)
+    zone, name = zone_of_listener(row), zone_name(row)
     end = week_end(timezone.now(), zone) + WEEK
     wrong = "" if str(zone) == name else name
     return {"end": end, "zone": str(zone), "wrong_zone": wrong, "account": row.account}
 
 
 @authenticated(needs=NEEDS, methods=("POST",))
-def own_summary(request: AuthenticatedRequest) -> HttpResponse:
+def change_own_summary(request: AuthenticatedRequest) -> HttpResponse:
     """Start the user's weekly summary by mail, or end it if the form has `off`."""
     with errors_told(request, BadOrder):
         if "off" in request.POST:
@@ -226,7 +226,7 @@ def own_summary(request: AuthenticatedRequest) -> HttpResponse:
     return redirect(f"{reverse('preferences')}#weekly-summary")
 
 
-def _own_summary(user: User) -> dict[str, Any] | None:
+def _summary_facts(user: User) -> dict[str, Any] | None:
     """The facts about this user's weekly summary; None if the user may see no crawls."""
     if not user.has_perm(NEEDS):
         return None
@@ -235,11 +235,11 @@ def _own_summary(user: User) -> dict[str, Any] | None:
         "summary": row,
         "week": _week_facts(row or Listener(user=user)),
         "latest": row.deliveries.first() if row else None,
-        "why_not": why_no_summary(user),
+        "why_not": summary_obstacle(user),
     }
 
 
-def _secret(listener: Listener) -> str:
+def _secret_or_reason(listener: Listener) -> str:
     """The secret, or the reason why it cannot be read; "" if there is none."""
     try:
         return listener.secret if listener.sealed else ""
@@ -257,7 +257,7 @@ def _crawl_id_of(name: str) -> int | None:
     return found
 
 
-def _save(
+def _save_listener(
     request: AuthenticatedRequest, form: ListenerForm, row: Listener | None
 ) -> Listener | None:
     """Save the listener and return it. None if the form has mistakes, which are added to the
@@ -279,14 +279,14 @@ def _save(
 
 app_name = "alerts"
 urlpatterns = [
-    path("", listeners, name="listeners"),
-    path("weekly-summary/", own_summary, name="own-summary"),
-    path("<int:pk>/", listener, name="listener"),
-    path("<int:pk>/test/", test, name="test"),
-    path("<int:pk>/deliveries/<int:delivery>/again/", again, name="again"),
+    path("", listeners_page, name="listeners"),
+    path("weekly-summary/", change_own_summary, name="own-summary"),
+    path("<int:pk>/", listener_page, name="listener"),
+    path("<int:pk>/test/", send_test_alert, name="test"),
+    path("<int:pk>/deliveries/<int:delivery>/again/", send_delivery_again, name="again"),
 ]
 
-PANELS = (Panel(Place.ACCOUNT, "alerts/_own_summary.html", _own_summary),)
+PANELS = (Panel(Place.ACCOUNT, "alerts/_own_summary.html", _summary_facts),)
 SHARED = (
     SharedKind(
         "alert by mail",

@@ -33,7 +33,7 @@ CHOICE = "You chose this letter under Preferences"
 CHOICE_PAGE = "/account/preferences/#weekly-summary"
 
 
-def leave_summaries() -> int:
+def add_due_summaries() -> int:
     """Add a delivery for each listener whose week has ended. Return the number of deliveries. A
     missed week is reported late, but once. The crawls of a week are read once for all listeners.
     """
@@ -51,7 +51,7 @@ def due_summaries(now: datetime) -> Iterator[tuple[Listener, datetime]]:
     asked = enabled_listeners().filter(shown, events__contains=[AlertEvent.WEEK])
     accounts = ("user__preference", "created_by__preference", "crawl")
     for listener in asked.select_related(*accounts):
-        end = week_end(now, zone_of(listener))
+        end = week_end(now, zone_of_listener(listener))
         is_due = listener.week_told_at is None or listener.week_told_at < end
         if is_due and (listener.user is None or listener.user.has_perm(NEEDS)):
             yield listener, end
@@ -65,7 +65,7 @@ def week_end(now: datetime, zone: ZoneInfo) -> datetime:
     return end if end <= local else end - timedelta(days=7)
 
 
-def zone_of(listener: Listener) -> ZoneInfo:
+def zone_of_listener(listener: Listener) -> ZoneInfo:
     """The time zone of an account. UTC if the account has none, or an invalid one."""
     return zone_named(zone_name(listener)) or UTC_ZONE
 
@@ -86,7 +86,7 @@ def _add_delivery(listener: Listener, end: datetime, week: CrawlWeeks) -> bool:
     if not due.update(week_told_at=end):
         return False
     crawl, now = listener.crawl, timezone.now()
-    facts = summary(listener, end, week)
+    facts = summary_facts(listener, end, week)
     page = CRAWL_PAGE.format(crawl.pk) if crawl else HOME_PAGE
     Delivery.objects.create(
         listener=listener,
@@ -98,7 +98,7 @@ def _add_delivery(listener: Listener, end: datetime, week: CrawlWeeks) -> bool:
     return True
 
 
-def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, Any]:
+def summary_facts(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, Any]:
     """The facts of a summary: a sentence, and a line for each crawl with its changes and their
     pages.
     """
@@ -106,7 +106,7 @@ def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, An
     found, others = week.of(_crawls_of(listener), most=MOST_CRAWLS)
     changed = sum(bool(one.changes) for one in found)
     crawls = f"{len(found) + others:,} crawl{'s' * (len(found) + others != 1)}"
-    until = end.astimezone(zone_of(listener))
+    until = end.astimezone(zone_of_listener(listener))
     sentence = f"In the week until {until:%Y-%m-%d %H:%M %Z} "
     if not found:
         sentence += "no run ended." if listener.user is None else "no run of your crawls ended."
@@ -119,7 +119,7 @@ def summary(listener: Listener, end: datetime, week: CrawlWeeks) -> dict[str, An
     if others:
         sentence += f" {others:,} with fewer changes are not listed."
     lines = [line for one in found for line in _lines_of_crawl(one)]
-    lines += [{"text": ""}, _line(CHOICE, CHOICE_PAGE)] if listener.user else []
+    lines += [{"text": ""}, _line_with_link(CHOICE, CHOICE_PAGE)] if listener.user else []
     return {"name": name, "sentence": sentence, "lines": lines}
 
 
@@ -132,11 +132,11 @@ def _crawls_of(listener: Listener) -> Collection[int] | None:
 
 
 def _lines_of_crawl(week: CrawlWeek) -> list[dict[str, str]]:
-    first = _line(f"{week.name}: {week.words}", CRAWL_PAGE.format(week.crawl))
-    changes = [_line(f"– {one.words}", one.address) for one in week.changes]
+    first = _line_with_link(f"{week.name}: {week.words}", CRAWL_PAGE.format(week.crawl))
+    changes = [_line_with_link(f"– {one.words}", one.address) for one in week.changes]
     return [first, *changes, *({"text": f"– {sentence}"} for sentence in week.unchecked)]
 
 
-def _line(text: str, page: str) -> dict[str, str]:
+def _line_with_link(text: str, page: str) -> dict[str, str]:
     link = {"page": settings.PUBLIC_URL + page} if settings.PUBLIC_URL else {}
     return {"text": text, **link}

@@ -104,7 +104,7 @@ def matrix_message(facts: Facts) -> dict[str, Any]:
     text, html = [subject, sentence], f"<b>{escape(subject)}</b><br>{escape(sentence)}"
     for line in lines_of(facts):
         text.append(line_as_text(line))
-        html += f"<br>{_matrix(line)}"
+        html += f"<br>{_matrix_line(line)}"
     if "diff" in facts:
         text.append(facts["diff"])
         html += f"<pre>{escape(facts['diff'])}</pre>"
@@ -125,7 +125,7 @@ def line_as_text(line: Mapping[str, str]) -> str:
     return f"{line['text']}: {line['page']}" if "page" in line else line["text"]
 
 
-def _matrix(line: Mapping[str, str]) -> str:
+def _matrix_line(line: Mapping[str, str]) -> str:
     text = escape(line["text"])
     return f'<a href="{escape(line["page"])}">{text}</a>' if "page" in line else text
 
@@ -171,9 +171,9 @@ class ListenerOrder(BaseModel):
         if MAILBOX.fullmatch(url):
             url = f"{MAILTO}{url}"
         if is_mailbox(url):
-            if not MAILBOX.fullmatch(mailbox(url)):
+            if not MAILBOX.fullmatch(address_of_mailbox(url)):
                 raise ValueError("must be one mailbox, like mailto:crawls@example.org")
-            return f"{MAILTO}{mailbox(url)}"
+            return f"{MAILTO}{address_of_mailbox(url)}"
         try:
             address = read_address(url)
         except BadUrl as error:
@@ -184,7 +184,7 @@ class ListenerOrder(BaseModel):
 
     @field_validator("events")
     @classmethod
-    def _each_once(cls, events: list[AlertEvent]) -> list[AlertEvent]:
+    def _remove_duplicates(cls, events: list[AlertEvent]) -> list[AlertEvent]:
         return list(dict.fromkeys(events))
 
 
@@ -215,7 +215,7 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
     )
 
 
-def try_again_at(attempts: int, now: datetime) -> datetime | None:
+def next_attempt_time(attempts: int, now: datetime) -> datetime | None:
     """The time of the next attempt after `attempts` attempts, the last of them now; None to give
     up.
     """
@@ -226,7 +226,7 @@ def is_mailbox(url: str) -> bool:
     return url[: len(MAILTO)].lower() == MAILTO
 
 
-def mailbox(url: str) -> str:
+def address_of_mailbox(url: str) -> str:
     return url[len(MAILTO) :].strip()
 
 

@@ -37,8 +37,8 @@ class BulkPlace(NamedTuple):
 START = BulkPlace()
 
 
-def pages_in_time(run: Run, place: BulkPlace) -> Iterator[Page]:
-    """The run's pages in the order of their fetches, after a `place_in_time`."""
+def pages_by_time(run: Run, place: BulkPlace) -> Iterator[Page]:
+    """The run's pages in the order of their fetches, after a `place_of_page`."""
     after: tuple[datetime, int] | None = None
     if place.after:
         fetched_at, url_id = place.after
@@ -46,7 +46,7 @@ def pages_in_time(run: Run, place: BulkPlace) -> Iterator[Page]:
     return in_time(Page.objects.filter(run=run), after=after)
 
 
-def place_in_time(fetched_at: datetime, url_id: int) -> tuple[str, int]:
+def place_of_page(fetched_at: datetime, url_id: int) -> tuple[str, int]:
     """The place after a page, as JSON. The place remains valid if the page is removed to be fetched
     again.
     """
@@ -75,10 +75,10 @@ class BulkRows(NamedTuple):
 
 def csv_size_of(row: Cells) -> int:
     """The approximate size of a row in a CSV file."""
-    return sum(map(_length, row)) + len(row)
+    return sum(map(_length_as_text, row)) + len(row)
 
 
-def _length(cell: object) -> int:
+def _length_as_text(cell: object) -> int:
     if cell is None:
         return 0
     return len(cell.encode()) if isinstance(cell, str) else len(str(cell))
@@ -88,7 +88,7 @@ def needs_no_job(run: Run) -> bool:
     return False
 
 
-def no_changing_job(run: Run) -> BackgroundJob | None:
+def never_changed(run: Run) -> BackgroundJob | None:
     return None
 
 
@@ -108,7 +108,7 @@ class BulkTable:
     #: job
     needs_job: Callable[[Run], bool] = needs_no_job
     #: returns the latest job that changes the rows of all pages; orders of files wait for its end
-    changed_by: Callable[[Run], BackgroundJob | None] = no_changing_job
+    changed_by: Callable[[Run], BackgroundJob | None] = never_changed
     #: returns the sizes of some rows of a CSV file in bytes, from which its size is estimated; None
     #: to use its first rows
     sizes: Callable[[Run], Sequence[int]] | None = None

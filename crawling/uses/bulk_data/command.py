@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, OutputWrapper
 
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import add_run_option, run_of
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import Run
 from crawling.uses.bulk_data.bulk_table import BulkTable
 from crawling.uses.bulk_data.files import bulk_file
@@ -39,7 +39,7 @@ def add_download_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def download(options: dict[str, Any], out: OutputWrapper) -> None:
+def download_data(options: dict[str, Any], out: OutputWrapper) -> None:
     """List or write data. Raises CommandError or CrawlError."""
     run, name, place = run_of(options), options["data"], options["export"]
     if name is None or place is None:
@@ -53,13 +53,13 @@ def download(options: dict[str, Any], out: OutputWrapper) -> None:
         raise CommandError(f"--export: the file must end with {', '.join(endings)}: {place}")
     offer = offer_of(run, table)
     if offer.is_outdated or not offer.is_ready(ending):
-        work_here(open_file(run, table))
+        run_in_this_process(open_file(run, table))
     pieces = bulk_file(run, table, ending, with_mark=options["mark"]).pieces
     out.write(write_rows(place, pieces))
-    _warn(run, table, out)
+    _warn_of_gaps(run, table, out)
 
 
-def _warn(run: Run, table: BulkTable, out: OutputWrapper) -> None:
+def _warn_of_gaps(run: Run, table: BulkTable, out: OutputWrapper) -> None:
     offer = offer_of(run, table)
     for name, count in offer.failed.items():
         out.write(f"{name}: {count:,} values could not be converted")
@@ -85,4 +85,4 @@ def _print_offers(offers: list[BulkData], options: dict[str, Any], out: OutputWr
             out.write(f"{offer.table.name:<16} {rows:>12} rows{size}{rest}")
 
 
-COMMANDS = (Subcommand("download", WORDS, add_download_arguments, download),)
+COMMANDS = (Subcommand("download", WORDS, add_download_arguments, download_data),)

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from crawling.dashboard.pages.downloads import cell_value, field_values, matched_rule_names
-from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.extracted_fields import field_rules
 from crawling.models import ExtractedRow, Page, Run
 from crawling.uses.bulk_data.bulk_table import (
     FRACTION,
@@ -25,8 +25,8 @@ from crawling.uses.bulk_data.bulk_table import (
     BulkPlace,
     BulkRows,
     BulkStep,
-    pages_in_time,
-    place_in_time,
+    pages_by_time,
+    place_of_page,
 )
 
 #: the number of pages whose fields are read at once
@@ -56,22 +56,22 @@ def rules_state(run: Run) -> str:
     """A text that changes whenever the pages are read again by other rules, page by page, and
     whenever the types of rules change.
     """
-    found = rules_of(run)
+    found = field_rules(run)
     job = found.job and [found.job.pk, found.job.progress.get("done", 0)]
     told = {"rules": found.rules, "job": job, "since": found.since}
     return json.dumps(told, default=datetime.isoformat, sort_keys=True)
 
 
-def types_of(run: Run) -> dict[str, str]:
+def field_types(run: Run) -> dict[str, str]:
     # readers of documents are imported only where they are needed
     from crawling.web.documents.css_selectors import type_of_rule
 
-    return {name: type_of_rule(rule) for name, rule in rules_of(run).rules.items()}
+    return {name: type_of_rule(rule) for name, rule in field_rules(run).rules.items()}
 
 
 def are_typed(run: Run) -> bool:
     """Whether some fields must be converted, which may take long."""
-    return any(kind in CONVERTED for kind in types_of(run).values())
+    return any(kind in CONVERTED for kind in field_types(run).values())
 
 
 def count_pages_with_fields(run: Run) -> int:
@@ -82,12 +82,12 @@ def fields(run: Run) -> list[Field]:
     """The fields of the run's rules, and all other fields in which a rule found something, by
     name.
     """
-    types, taken = types_of(run), {one.name for one in OWN}
+    types, taken = field_types(run), {one.name for one in OWN}
     names = sorted({*types, *matched_rule_names(run)})
-    return [_field(name, types.get(name, ""), taken) for name in names]
+    return [_field_with_columns(name, types.get(name, ""), taken) for name in names]
 
 
-def _field(name: str, kind: str, taken: set[str]) -> Field:
+def _field_with_columns(name: str, kind: str, taken: set[str]) -> Field:
     """The field with this name. taken: the names of earlier columns, in lower case, since readers
     of Parquet ignore case.
     """
@@ -110,23 +110,27 @@ def field_rows(run: Run, place: BulkPlace) -> BulkRows:
     """
     found, counts = fields(run), Counter(place.counts)
     columns = (*OWN, *(column for one in found for column in one.columns))
-    return BulkRows(columns, _rows(run, place, found, counts), counts)
+    return BulkRows(columns, _row_batches(run, place, found, counts), counts)
 
 
-def _rows(
+def _row_batches(
     run: Run, place: BulkPlace, wanted: list[Field], counts: Counter[str]
 ) -> Iterator[BulkStep]:
-    pages, dates = pages_in_time(run, place), DateReader(counts)
+    pages, dates = pages_by_time(run, place), DateReader(counts)
     while some := list(islice(pages, PAGES_AT_A_TIME)):
         found = field_values(run, [page.pk for page in some])
         for page in some:
             if page.pk in found:
-                cells = [cell for one in wanted for cell in _cells(one, found, page, counts, dates)]
+                cells = [
+                    cell
+                    for one in wanted
+                    for cell in _cells_of_field(one, found, page, counts, dates)
+                ]
                 row = (page.pk, page.url.url, page.fetched_at, *cells)
-                yield BulkStep(place_in_time(page.fetched_at, page.pk), (row,))
+                yield BulkStep(place_of_page(page.fetched_at, page.pk), (row,))
 
 
-def _cells(
+def _cells_of_field(
     field: Field,
     found: Mapping[int, Mapping[str, list[str]]],
     page: Page,
@@ -143,7 +147,7 @@ def _cells(
         return (text,)
     if text is None:
         return (None,) * len(field.columns)
-    cells = _converted(field.type, text, page, dates)
+    cells = _converted_cells(field.type, text, page, dates)
     failed[f"failed.{field.name}"] += cells[0] is None
     return (*cells, text)
 
@@ -159,23 +163,23 @@ class DateReader:
 
     def read(self, text: str, page: Page) -> str | None:
         # the import takes time
-        from crawling.uses.bulk_data.field_values import as_date
+        from crawling.uses.bulk_data.field_values import parse_date
 
         if self._counts[SPENT] >= MOST_DATE_SECONDS * 1000:
             return None
         began = time.thread_time()
         language = page.language.partition("-")[0].lower()
-        found = as_date(text, on=page.fetched_at, language=language)
+        found = parse_date(text, on=page.fetched_at, language=language)
         self._counts[SPENT] += round(1000 * (time.thread_time() - began))
         return found
 
 
-def _converted(kind: str, text: str, page: Page, dates: DateReader) -> tuple[Any, ...]:
+def _converted_cells(kind: str, text: str, page: Page, dates: DateReader) -> tuple[Any, ...]:
     # the imports take time
-    from crawling.uses.bulk_data.field_values import as_number, as_price
+    from crawling.uses.bulk_data.field_values import parse_number, parse_price
 
     if kind == "number":
-        return (as_number(text),)
+        return (parse_number(text),)
     if kind == "price":
-        return as_price(text)
+        return parse_price(text)
     return (dates.read(text, page),)

@@ -23,29 +23,29 @@ SIGNED = re.compile(r"[-\u2212]\s*[0-9]")
 KEPT = 20_000
 
 
-def as_number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     if PLAIN.fullmatch(text):
-        return _finite(float(text))
+        return _finite_or_none(float(text))
     if len(text) > MOST_NUMBER or not any(map(str.isdigit, text)):
         return None
-    amount = _finite(Price.fromstring(text).amount_float)
+    amount = _finite_or_none(Price.fromstring(text).amount_float)
     return -amount if amount is not None and SIGNED.match(text) else amount
 
 
-def _finite(number: float | None) -> float | None:
+def _finite_or_none(number: float | None) -> float | None:
     """The number; None if it is too large for JSON."""
     return number if number is not None and math.isfinite(number) else None
 
 
-def as_price(text: str) -> tuple[float | None, str | None]:
+def parse_price(text: str) -> tuple[float | None, str | None]:
     """The amount, and the currency as written in the text."""
     if len(text) > MOST_NUMBER or not any(map(str.isdigit, text)):
         return None, None
     price = Price.fromstring(text)
-    return _finite(price.amount_float), price.currency
+    return _finite_or_none(price.amount_float), price.currency
 
 
-def as_date(text: str, *, on: datetime, language: str) -> str | None:
+def parse_date(text: str, *, on: datetime, language: str) -> str | None:
     """The date, with the time if the text has one, in ISO 8601.
 
     on: the time when the page was fetched, to which dates such as *yesterday* are relative.
@@ -56,11 +56,11 @@ def as_date(text: str, *, on: datetime, language: str) -> str | None:
             return read(text).isoformat()
     if len(text) > MOST_DATE:
         return None
-    return _date(text, on.date().isoformat(), language)
+    return _parse_date(text, on.date().isoformat(), language)
 
 
 @lru_cache(maxsize=KEPT)
-def _date(text: str, on: str, language: str) -> str | None:
+def _parse_date(text: str, on: str, language: str) -> str | None:
     settings: Any = {
         "RELATIVE_BASE": datetime.fromisoformat(on),
         "PREFER_DAY_OF_MONTH": "first",

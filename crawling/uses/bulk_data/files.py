@@ -48,33 +48,33 @@ def bulk_file(run: Run, table: BulkTable, ending: str, *, with_mark: bool = Fals
     """
     made = usable_tables(run, table) if ending == "parquet" or table.needs_job(run) else None
     behind = made.counts.get("behind", 0) if made else count_missing_pages(run, table)
-    file = _file(run, table, ending, with_mark=with_mark)
+    file = _make_download(run, table, ending, with_mark=with_mark)
     return replace(file, complete=not behind)
 
 
-def _file(run: Run, table: BulkTable, ending: str, *, with_mark: bool) -> Download:
+def _make_download(run: Run, table: BulkTable, ending: str, *, with_mark: bool) -> Download:
     name = f"crawl-{run.crawl_id}-run-{run.number}-{table.name}.{ending}"
     if ending == "parquet":
-        return _parquet(usable_tables(run, table), name)
+        return _parquet_download(usable_tables(run, table), name)
     if ending == "zip" and usable_tables(run, table).counts["tables"] > MOST_ZIPPED:
         raise NotFound(TOO_MANY_TABLES)
-    found = _rows(run, table)
+    found = _rows_of_table(run, table)
     if ending == "zip":
         return Download(name, ZIP, zip_pieces(found.rows))
     if ending == "csv":
-        lines = csv_lines(*_table(table, found))
+        lines = csv_lines(*_names_and_cells(table, found))
         return Download(name, TYPES["csv"], chain([MARK], lines) if with_mark else lines)
     names = [one.name for one in found.columns]
     return Download(name, TYPES["jsonl"], _json_lines(names, found.rows))
 
 
-def _parquet(made: JobTables, name: str) -> Download:
+def _parquet_download(made: JobTables, name: str) -> Download:
     made.path("rows")
     file = made.file("rows")
     return Download(name, PARQUET, pieces_of(storage().open(file)), storage().size(file))
 
 
-def _rows(run: Run, table: BulkTable) -> BulkRows:
+def _rows_of_table(run: Run, table: BulkTable) -> BulkRows:
     if not table.needs_job(run):
         return table.rows(run, START)
     made = usable_tables(run, table)
@@ -93,7 +93,7 @@ def _column_expression(column: BulkColumn) -> str:
     return f'"{name}"'
 
 
-def _table(table: BulkTable, found: BulkRows) -> tuple[Sequence[str], Iterator[Cells]]:
+def _names_and_cells(table: BulkTable, found: BulkRows) -> tuple[Sequence[str], Iterator[Cells]]:
     if table is CELLS:
         return OF_A_CELL, _cell_rows(found.rows)
     return [one.name for one in found.columns], (tuple(map(_cell_value, row)) for row in found.rows)

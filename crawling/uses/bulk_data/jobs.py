@@ -15,19 +15,19 @@ MEMORY_MIB = 128
 MEMORY_OF_PARTS_MIB = 256
 
 
-def _work(table: BulkTable, job: RunningJob) -> JobResult:
+def _make_file(table: BulkTable, job: RunningJob) -> JobResult:
     # readers of documents are imported only where they are needed
     from crawling.uses.bulk_data.table_job import make_rows, read_cells
 
     return read_cells(job) if table is CELLS else make_rows(table, job)
 
 
-def _kind(table: BulkTable) -> JobKind:
+def _job_kind(table: BulkTable) -> JobKind:
     return JobKind(
         name=table.job_name,
         label=f"file of {table.label.lower()}",
         done="made",
-        work=partial(_work, table),
+        work=partial(_make_file, table),
         memory=lambda job: MEMORY_OF_PARTS_MIB if table.is_by_parts else MEMORY_MIB,
         effects=OF_TABLES,
         seconds=6 * 60 * 60,
@@ -36,4 +36,4 @@ def _kind(table: BulkTable) -> JobKind:
     )
 
 
-KINDS = tuple(map(_kind, TABLES))
+KINDS = tuple(map(_job_kind, TABLES))

@@ -16,7 +16,7 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Sum
 
 from crawling.base.errors import NotFound
-from crawling.datasets.extracted_fields import pages_with_older_fields, rules_of
+from crawling.datasets.extracted_fields import field_rules, pages_with_older_fields
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.lag import EXTRACTED
 from crawling.datasets.parts import count_pages_behind
@@ -79,7 +79,7 @@ class BulkData:
     @property
     def has_rules(self) -> bool:
         """Whether anything was to be extracted from the run's pages."""
-        return bool(rules_of(self.run).rules)
+        return bool(field_rules(self.run).rules)
 
     def comes_from_job(self, ending: str) -> bool:
         return self.needs_job or ending == "parquet"
@@ -115,7 +115,7 @@ def offer_of(run: Run, table: BulkTable) -> BulkData:
         run,
         table,
         rows,
-        None if needs_job else _guessed_bytes(table, run, rows or 0),
+        None if needs_job else _estimated_bytes(table, run, rows or 0),
         count_missing_pages(run, table),
         needs_job,
         jobs_of(table.made.kind, run).first(),
@@ -141,22 +141,22 @@ def parquet_metadata(run: Run, table: BulkTable) -> dict[str, object]:
     return {"complete": str(is_over and not behind).lower(), "behind": behind, "run": run.number}
 
 
-def _guessed_bytes(table: BulkTable, run: Run, rows: int) -> int:
+def _estimated_bytes(table: BulkTable, run: Run, rows: int) -> int:
     key = f"bytes-of-{table.name}-{run.pk}"
     mean: float | None = cache.get(key)
     if mean is None:
-        sizes = table.sizes(run) if table.sizes else _first_sizes(table, run)
+        sizes = table.sizes(run) if table.sizes else _sample_sizes(table, run)
         mean = sum(sizes) / len(sizes) if sizes else 0.0
         cache.set(key, mean, GUESSED_SECONDS)
     return round(mean * rows)
 
 
-def _first_sizes(table: BulkTable, run: Run) -> list[int]:
-    with closing(_first_rows(table.rows(run, START).rows)) as some:
+def _sample_sizes(table: BulkTable, run: Run) -> list[int]:
+    with closing(_sample_rows(table.rows(run, START).rows)) as some:
         return [csv_size_of(row) for row in some]
 
 
-def _first_rows(rows: Iterator[Cells]) -> Generator[Cells]:
+def _sample_rows(rows: Iterator[Cells]) -> Generator[Cells]:
     """The first rows. Closing this generator closes their source."""
     yield from islice(rows, SAMPLED)
 

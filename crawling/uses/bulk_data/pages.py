@@ -34,7 +34,7 @@ HAS_NO_PAGES = "it has no data yet"
 
 
 @of_run(HAS_NO_PAGES, methods=("GET", "HEAD", "POST"))
-def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+def bulk_data_page(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Show all data of a run as files. A POST orders files; jobs make the files that need one.
     `?then=` begins to load each file once it is there.
     """
@@ -62,8 +62,8 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 def _request_files(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Request a job for each chosen file that needs one, and redirect to the page that loads the
-    files. The form's `file` is made in any case. The address's `file`, and the kinds of data `data`
-    in the format `format`, are made only if they cannot be sent at once or have older data.
+    files. A file in the form's field `file` is always made. Files in the address (`file`, or `data`
+    in the format `format`) are made only if they cannot be sent at once or have older data.
     """
     anew, ending = request.POST.getlist("file"), request.POST.get("format", "")
     kinds = [f"{name}.{ending}" for name in request.POST.getlist("data")]
@@ -76,7 +76,7 @@ def _request_files(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         return redirect(place)
     jobs = list[str]()
 
-    def ask() -> None:
+    def request_missing_files() -> None:
         for file in files:
             offer = offer_of(run, file.table)
             if offer.changed_by and offer.changed_by.is_open:
@@ -84,18 +84,22 @@ def _request_files(request: AuthenticatedRequest, run: Run) -> HttpResponse:
             if file.name in anew or offer.has_to_be_made(file.ending):
                 jobs.append(str(request_file(run, file.table, by=request.user).pk))
 
-    def then() -> str:
+    def address_with_requests() -> str:
         made_by = f"&jobs={','.join(jobs)}" if jobs else ""
         return f"{place}&then={','.join(file.name for file in files)}{made_by}"
 
-    answer = ask_by_button(request, ask, RedisError, WrongState, then=then)
+    answer = ask_by_button(
+        request, request_missing_files, RedisError, WrongState, then=address_with_requests
+    )
     for file in files:
         forget_outcome(answer, file.outcome_name(run), page=place.partition("?")[0])
     return answer
 
 
 @of_run(HAS_NO_PAGES)
-def file(request: AuthenticatedRequest, run: Run, data: str, kind: str) -> HttpResponseBase:
+def send_bulk_file(
+    request: AuthenticatedRequest, run: Run, data: str, kind: str
+) -> HttpResponseBase:
     wanted = BulkFile(BY_NAME[data], kind)
     if kind not in (*ENDINGS, *wanted.table.other_endings):
         raise Http404(f"There is no {kind} of {wanted.table.label.lower()}.")
@@ -110,28 +114,28 @@ def file(request: AuthenticatedRequest, run: Run, data: str, kind: str) -> HttpR
 
 
 urlpatterns = [
-    path("<int:pk>/download/", show, name="download"),
+    path("<int:pk>/download/", bulk_data_page, name="download"),
     re_path(
         rf"^(?P<pk>[0-9]{{1,18}})/download/(?P<data>{'|'.join(BY_NAME)})"
         rf"\.(?P<kind>{'|'.join(WORDS)})$",
-        file,
+        send_bulk_file,
         name="download-file",
     ),
 ]
 
 
-def _order_of(*files: str, fields: bool = False) -> Callable[[Run | None, int], str]:
+def _link_to_downloads(*files: str, fields: bool = False) -> Callable[[Run | None, int], str]:
     """Return a function that returns the address at which these files are requested. fields:
     whether the files are those of extracted fields; then "" for crawls whose orders extract
     nothing.
     """
 
-    def address(run: Run | None, crawl: int) -> str:
+    def address_of_download(run: Run | None, crawl: int) -> str:
         if run is None or (fields and not (run.crawl.extract or run.crawl.extractor)):
             return ""
         return address_of("crawling:download", run) + "".join(f"&file={name}" for name in files)
 
-    return address
+    return address_of_download
 
 
 MAY_ORDER = "crawling.change_crawljob"
@@ -140,7 +144,7 @@ LINKS = (
     Link(
         Place.DOWNLOADS,
         "Text and tables",
-        _order_of("text.csv", "tables.csv"),
+        _link_to_downloads("text.csv", "tables.csv"),
         needs=MAY_ORDER,
         is_order=True,
         order=2,
@@ -148,7 +152,7 @@ LINKS = (
     Link(
         Place.DOWNLOADS,
         "Extracted fields",
-        _order_of("fields.csv", fields=True),
+        _link_to_downloads("fields.csv", fields=True),
         needs=MAY_ORDER,
         is_order=True,
         order=3,

@@ -39,28 +39,28 @@ class ParquetWriter:
         """Whether all written slices exist. They are removed before the result of a job is
         stored.
         """
-        names = map(self._slice, range(self.slices))
+        names = map(self._slice_name, range(self.slices))
         return all(storage().size(name) is not None for name in names)
 
     def add(self, row: Cells) -> None:
         self._rows.append(row)
-        self._characters += sum(map(_size, row))
+        self._characters += sum(map(_cell_size, row))
 
     def write_slice(self) -> None:
         """Store the rows that were added since the last slice. Raises OSError."""
         if not self._rows:
             return
         columns = zip(*self._rows, strict=True)
-        given = {f"c{at}": _array(values) for at, values in enumerate(columns)}
+        given = {f"c{at}": _object_array(values) for at, values in enumerate(columns)}
         self._group = min(self._group, max(LEAST_GROUP, len(self._rows)))
-        put_query(self._slice(self.slices), self._query(), given)
+        put_query(self._slice_name(self.slices), self._select_query(), given)
         self._rows, self._characters = [], 0
         self.slices += 1
 
     def begin_anew(self) -> None:
         """Remove all slices. Raises OSError."""
         for number in range(self.slices):
-            storage().delete(self._slice(number))
+            storage().delete(self._slice_name(number))
         self.slices = 0
 
     def finish(self, facts: Mapping[str, object]) -> int:
@@ -68,19 +68,22 @@ class ParquetWriter:
         metadata of the file. Raises OSError.
         """
         self.write_slice()
-        paths = [str(storage().path(self._slice(number))) for number in range(self.slices)]
-        nothing = ", ".join(f'NULL::{one.kind} AS "{_quoted(one.name)}"' for one in self._columns)
+        paths = [str(storage().path(self._slice_name(number))) for number in range(self.slices)]
+        nothing = ", ".join(
+            f'NULL::{one.kind} AS "{_escape_name(one.name)}"' for one in self._columns
+        )
         rows, file = rows_query(paths, nothing), self._of.file("rows")
         size = put_query(file, rows, NOTHING, reads=paths, row_group=self._group, facts=facts)[1]
         self.begin_anew()
         return size
 
-    def _slice(self, number: int) -> str:
+    def _slice_name(self, number: int) -> str:
         return self._of.file(f"rows-{number:05}")
 
-    def _query(self) -> str:
+    def _select_query(self) -> str:
         told = (
-            f'c{at}::{one.kind} AS "{_quoted(one.name)}"' for at, one in enumerate(self._columns)
+            f'c{at}::{one.kind} AS "{_escape_name(one.name)}"'
+            for at, one in enumerate(self._columns)
         )
         # the names of columns are quoted, and their types contain no input of users
         return f"SELECT {', '.join(told)} FROM given"  # noqa: S608
@@ -89,17 +92,17 @@ class ParquetWriter:
 NOTHING: dict[str, Any] = {"nothing": np.empty(0, np.int64)}
 
 
-def _quoted(name: str) -> str:
+def _escape_name(name: str) -> str:
     return name.replace('"', '""')
 
 
-def _size(cell: Any) -> int:
+def _cell_size(cell: Any) -> int:
     if isinstance(cell, list):
         return sum(map(len, cell)) + 8 * len(cell)
     return len(cell) if isinstance(cell, str) else 8
 
 
-def _array(values: Sequence[Any]) -> np.ndarray:
+def _object_array(values: Sequence[Any]) -> np.ndarray:
     """An array of objects, since the values may be lists."""
     column = np.empty(len(values), dtype=object)
     for at, value in enumerate(values):

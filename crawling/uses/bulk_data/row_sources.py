@@ -11,8 +11,8 @@ import numpy as np
 from django.db.models import Exists, Max, Min, OuterRef
 
 from crawling.dashboard.pages.downloads import cell_value, rows_with_fields
-from crawling.datasets.query import each_row
-from crawling.datasets.reading_query import bytes_of_reading, each_of_reading, query_reading
+from crawling.datasets.query import stream_query_rows
+from crawling.datasets.reading_query import query_reading, reading_bytes, stream_reading_rows
 from crawling.models import LinksPart, Page, Run, Url, WithdrawnPage
 from crawling.uses.bulk_data.bulk_table import (
     FRACTION,
@@ -26,8 +26,8 @@ from crawling.uses.bulk_data.bulk_table import (
     BulkStep,
     Cells,
     csv_size_of,
-    pages_in_time,
-    place_in_time,
+    pages_by_time,
+    place_of_page,
 )
 
 #: the columns of a page that are numbers; all others are texts
@@ -104,17 +104,17 @@ SELECT page_id, page, position + 1, kind, type, name, value, nullif(width, 0), n
 
 def page_rows(run: Run, place: BulkPlace) -> BulkRows:
     """Rows of pages, with a column for each extraction rule."""
-    return _page_rows(run, pages_in_time(run, place))
+    return _page_rows(run, pages_by_time(run, place))
 
 
 def sampled_row_sizes(run: Run) -> list[int]:
     """The sizes of rows from places all over the run, since the first pages of a site differ from
     the others.
     """
-    return [csv_size_of(row) for row in _page_rows(run, _windows(run)).rows]
+    return [csv_size_of(row) for row in _page_rows(run, _pages_by_key_range(run)).rows]
 
 
-def _windows(run: Run) -> Iterator[Page]:
+def _pages_by_key_range(run: Run) -> Iterator[Page]:
     pages = Page.objects.filter(run=run).select_related("url", "run__crawl", "archive_file")
     first, last = pages.aggregate(first=Min("pk"), last=Max("pk")).values()
     for number in range(WINDOWS if first else 0):
@@ -126,7 +126,7 @@ def _page_rows(run: Run, pages: Iterator[Page]) -> BulkRows:
     names, rows = rows_with_fields(run, pages, cell_value)
     columns = [BulkColumn(name, KINDS_OF_FACTS.get(name, TEXT)) for name in names]
     steps = (
-        BulkStep(place_in_time(row["fetched_at"], row["id"]), (tuple(row.values()),))
+        BulkStep(place_of_page(row["fetched_at"], row["id"]), (tuple(row.values()),))
         for row in rows
     )
     return BulkRows(columns, steps)
@@ -136,7 +136,7 @@ def count_pages(run: Run) -> int:
     return Page.objects.filter(run=run).count()
 
 
-def _by_parts(
+def _steps_by_parts(
     run: Run, place: BulkPlace, rows: Callable[[LinksPart], Iterable[Cells]]
 ) -> Iterator[BulkStep]:
     """The rows of one part after the other. Reading a part takes a few seconds at most."""
@@ -145,18 +145,18 @@ def _by_parts(
 
 
 def text_rows(run: Run, place: BulkPlace) -> BulkRows:
-    return BulkRows(TEXT_COLUMNS, _by_parts(run, place, partial(_texts, run)))
+    return BulkRows(TEXT_COLUMNS, _steps_by_parts(run, place, partial(_text_rows_of_part, run)))
 
 
-def _texts(run: Run, part: LinksPart) -> Iterator[Cells]:
+def _text_rows_of_part(run: Run, part: LinksPart) -> Iterator[Cells]:
     query = TEXT_ROWS.format(HAS_TEXT)
-    for row in each_of_reading(run, query, {}, part=part, at_a_time=TEXTS_AT_A_TIME):
+    for row in stream_reading_rows(run, query, {}, part=part, at_a_time=TEXTS_AT_A_TIME):
         yield (*row[:5], datetime.fromtimestamp(row[5], UTC), *row[6:])
 
 
 def text_sizes(run: Run) -> list[int]:
     """The mean size of all texts. The main text counts twice, since the file has it twice."""
-    stored = bytes_of_reading(run, "texts", ("title", "headings", "text", "text", "around"))
+    stored = reading_bytes(run, "texts", ("title", "headings", "text", "text", "around"))
     rows = count_texts(run)
     return [stored // rows] if rows else []
 
@@ -168,18 +168,18 @@ def count_texts(run: Run) -> int:
 
 def link_rows(run: Run, place: BulkPlace) -> BulkRows:
     """Rows of links, with the status of each target that the run has tried."""
-    return BulkRows(LINK_COLUMNS, _by_parts(run, place, partial(_links, run)))
+    return BulkRows(LINK_COLUMNS, _steps_by_parts(run, place, partial(_link_rows_of_part, run)))
 
 
-def _links(run: Run, part: LinksPart) -> Iterator[Cells]:
-    yield from each_row(run, LINK_ROWS, _targets(run, part), part=part)
+def _link_rows_of_part(run: Run, part: LinksPart) -> Iterator[Cells]:
+    yield from stream_query_rows(run, LINK_ROWS, _target_outcomes(run, part), part=part)
 
 
-def _targets(run: Run, part: LinksPart) -> dict[str, np.ndarray]:
+def _target_outcomes(run: Run, part: LinksPart) -> dict[str, np.ndarray]:
     """The URLs of the run to which links of the part lead: fingerprints, and the last status of
     each (0 if it has none).
     """
-    marks = [mark for (mark,) in each_row(run, TARGETS, part=part)]
+    marks = [mark for (mark,) in stream_query_rows(run, TARGETS, part=part)]
     starts = range(0, len(marks), TARGETS_AT_A_TIME)
     told = np.fromiter(
         (url for at in starts for url in _outcomes_of(run, marks[at : at + TARGETS_AT_A_TIME])),
@@ -196,7 +196,9 @@ def _outcomes_of(run: Run, fingerprints: Sequence[int]) -> Iterator[tuple[int, i
 
 
 def data_rows(run: Run, place: BulkPlace) -> BulkRows:
-    rows = _by_parts(run, place, lambda part: each_of_reading(run, DATA_ROWS, {}, part=part))
+    rows = _steps_by_parts(
+        run, place, lambda part: stream_reading_rows(run, DATA_ROWS, {}, part=part)
+    )
     return BulkRows(DATA_COLUMNS, rows)
 
 

@@ -30,7 +30,7 @@ READ_AGAIN = "it waits until the stored pages are read by other rules"
 OWN = frozenset({"rows", "slices", "done", "of", "seconds"})
 
 
-def _continues(job: RunningJob) -> Callable[[], bool]:
+def _continue_check(job: RunningJob) -> Callable[[], bool]:
     """Return a function that returns whether the job may continue. The job calls it after each
     step.
     """
@@ -88,7 +88,7 @@ def make_rows(table: BulkTable, job: RunningJob) -> JobResult:
         file = JobFile(table, job, table.rows(job.run, START).columns)
         known = {"rows": 0, "of": table.count(job.run)} | job.progress
         place = BulkPlace(file.place, {name: known[name] for name in known.keys() - OWN})
-        found, rows, turn = table.rows(job.run, place), known["rows"], _continues(job)
+        found, rows, turn = table.rows(job.run, place), known["rows"], _continue_check(job)
         writer = file.writer
         for some in found.steps:
             for row in some.rows:
@@ -116,7 +116,7 @@ def read_cells(job: RunningJob) -> JobResult:
     """
     counts = {"done": 0, "pages": 0, "tables": 0, "rows": 0, "unreadable": 0}
     try:
-        file, turn = JobFile(CELLS, job, CELL_COLUMNS), _continues(job)
+        file, turn = JobFile(CELLS, job, CELL_COLUMNS), _continue_check(job)
         counts |= {"of": html_pages(job.run).count()} | job.progress
         writer = file.writer
         for page in pages_behind_key(job.run, file.place or 0):

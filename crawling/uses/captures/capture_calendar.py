@@ -57,27 +57,27 @@ def neighbours_of(page: Page) -> tuple[Page | None, Page | None, int, int]:
 
 def years_of(captures: Sequence[Page]) -> list[tuple[int, int]]:
     """Each year with the number of its captures, the earliest year first."""
-    counts = Counter(_day(one.fetched_at).year for one in captures)
+    counts = Counter(_local_day(one.fetched_at).year for one in captures)
     return [(year, counts[year]) for year in range(min(counts), max(counts) + 1)] if counts else []
 
 
 def months_of(captures: Sequence[Page], year: int) -> list[CalendarMonth]:
-    counts = Counter(_day(one.fetched_at) for one in captures)
-    return [_month(date(year, month, 1), counts) for month in range(1, 13)]
+    counts = Counter(_local_day(one.fetched_at) for one in captures)
+    return [_calendar_month(date(year, month, 1), counts) for month in range(1, 13)]
 
 
-def captures_on(captures: Sequence[Page], day: date) -> list[DatedCapture]:
+def captures_of_day(captures: Sequence[Page], day: date) -> list[DatedCapture]:
     latest, last = dict[int, Page](), None
     found = list[DatedCapture]()
     for one in captures:
         before = latest.get(one.run.crawl_id)
-        if _day(one.fetched_at) == day:
+        if _local_day(one.fetched_at) == day:
             found.append(DatedCapture(one, before, None if last is before else last))
         latest[one.run.crawl_id] = last = one
     return found
 
 
-def _month(first: date, counts: Counter[date]) -> CalendarMonth:
+def _calendar_month(first: date, counts: Counter[date]) -> CalendarMonth:
     weeks = [
         [CalendarDay(day, day.month == first.month, counts[day]) for day in week]
         for week in Calendar().monthdatescalendar(first.year, first.month)
@@ -86,5 +86,5 @@ def _month(first: date, counts: Counter[date]) -> CalendarMonth:
     return CalendarMonth(first, total, weeks)
 
 
-def _day(at: datetime) -> date:
+def _local_day(at: datetime) -> date:
     return localtime(at).date()

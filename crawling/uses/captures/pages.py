@@ -17,7 +17,7 @@ from crawling.dashboard.base.panels import Panel, Place
 from crawling.dashboard.base.requests import asked_number
 from crawling.models import Page
 from crawling.uses.captures.capture_calendar import (
-    captures_on,
+    captures_of_day,
     months_of,
     neighbours_of,
     years_of,
@@ -28,7 +28,7 @@ from serving.requests import asked_text
 
 
 @authenticated(needs="crawling.view_crawljob")
-def calendar(request: AuthenticatedRequest) -> HttpResponse:
+def calendar_page(request: AuthenticatedRequest) -> HttpResponse:
     """Show the captures of `?u=`: by year, by month of `?year=` (by default the latest), and one by
     one for `?day=`. A link compares each of them with the capture `?with=`.
     """
@@ -36,13 +36,13 @@ def calendar(request: AuthenticatedRequest) -> HttpResponse:
     here: dict[str, Any] = {"typed": typed}
     if typed:
         try:
-            here |= _facts(request, known_address(typed).url)
+            here |= _calendar_facts(request, known_address(typed).url)
         except BadUrl as error:
             here["trouble"] = str(error)
     return render(request, "captures/calendar.html", here)
 
 
-def _facts(request: AuthenticatedRequest, url: str) -> dict[str, Any]:
+def _calendar_facts(request: AuthenticatedRequest, url: str) -> dict[str, Any]:
     captures = captures_of(url)
     here: dict[str, Any] = {"url": url, "captures": captures, "most": MOST}
     if not captures:
@@ -56,14 +56,14 @@ def _facts(request: AuthenticatedRequest, url: str) -> dict[str, Any]:
     day = day or (latest if latest.year == year else None)
     number = asked_number(request, "with")
     chosen = next((one for one in captures if one.pk == number), None)
-    listed = captures_on(captures, day) if day else []
+    listed = captures_of_day(captures, day) if day else []
     here |= {"day": day, "chosen": chosen}
-    here["listed"] = [(one, _comparison(chosen, one.page)) for one in listed]
+    here["listed"] = [(one, _comparison_address(chosen, one.page)) for one in listed]
     here["crawls"] = len({one.run.crawl_id for one in captures})
     return here
 
 
-def _comparison(chosen: Page | None, other: Page) -> str:
+def _comparison_address(chosen: Page | None, other: Page) -> str:
     """The address of the page that compares two captures, the earlier one first; "" if both are the
     same.
     """
@@ -80,12 +80,12 @@ def _asked_day(request: AuthenticatedRequest) -> date | None:
         return None
 
 
-urlpatterns = [path("captures/", calendar, name="captures")]
+urlpatterns = [path("captures/", calendar_page, name="captures")]
 
 
-def _neighbours(page: Page) -> Mapping[str, Any]:
+def _neighbours_panel(page: Page) -> Mapping[str, Any]:
     before, following, place, count = neighbours_of(page)
     return {"before": before, "following": following, "place": place, "count": count}
 
 
-PANELS = (Panel(Place.PAGE, "captures/_neighbours.html", _neighbours),)
+PANELS = (Panel(Place.PAGE, "captures/_neighbours.html", _neighbours_panel),)

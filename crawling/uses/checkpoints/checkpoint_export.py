@@ -24,7 +24,7 @@ from crawling.frontier import counts_of
 from crawling.frontier.change.checkpoint_rows import OWN, SHARED
 from crawling.jobs.enqueue import jobs_of
 from crawling.jobs.kinds import JobKind, JobResult, kind_of
-from crawling.jobs.removal import forget_these_jobs
+from crawling.jobs.removal import delete_jobs
 from crawling.jobs.running_job import RunningJob
 from crawling.models import ArchiveFile, BackgroundJob, Run
 from crawling.runs.crawls.creation import order_of
@@ -56,7 +56,7 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
     unfinished = folder.with_name(f"{_temporary_prefix(folder)}{os.getpid()}")
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
-        taken = _write(run, unfinished, with_archive=with_archive)
+        taken = _write_checkpoint(run, unfinished, with_archive=with_archive)
         unfinished.rename(folder)
     except OSError as error:
         raise CheckpointTrouble(f"{folder} cannot be written: {error.strerror}.") from error
@@ -65,7 +65,7 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Checkpoint
     return CheckpointResult(folder, *taken)
 
 
-def forget_unfinished(folder: Path) -> None:
+def delete_unfinished(folder: Path) -> None:
     """Remove the unfinished checkpoints that killed processes have left at this place."""
     for left in folder.parent.glob(f"{_temporary_prefix(folder)}*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -75,7 +75,9 @@ def _temporary_prefix(folder: Path) -> str:
     return f".{folder.name}."
 
 
-def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int, int, list[str]]:
+def _write_checkpoint(
+    run: Run, folder: Path, *, with_archive: bool
+) -> tuple[datetime, int, int, list[str]]:
     writer = CheckpointWriter(folder)
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
@@ -104,7 +106,7 @@ def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int
     names = [] if missing else [row.name for row in here]
     size = writer.finish(
         CheckpointManifest(
-            order_of(run.crawl), _facts(run), at.isoformat(), counts, parts, names
+            order_of(run.crawl), _run_facts(run), at.isoformat(), counts, parts, names
         ).as_text()
     )
     return at, size, parts["urls"]["rows"], missing
@@ -126,7 +128,7 @@ def _lines_of_query(query: str, run_id: int) -> Iterator[str]:
             yield line
 
 
-def _facts(run: Run) -> dict[str, Any]:
+def _run_facts(run: Run) -> dict[str, Any]:
     times = {name: getattr(run, name) for name in ("started_at", "finished_at")}
     return {
         "number": run.number,
@@ -136,7 +138,7 @@ def _facts(run: Run) -> dict[str, Any]:
     }
 
 
-def do_checkpoint_job(job: RunningJob) -> JobResult:
+def take_checkpoint_of_job(job: RunningJob) -> JobResult:
     """Do the work of the job. Raises CheckpointTrouble or JobGone."""
     folder = _folder_of(job.run, job.row)
     try:
@@ -152,14 +154,14 @@ def do_checkpoint_job(job: RunningJob) -> JobResult:
         "urls": taken.urls,
     }
     job.finish(result)
-    _forget_old(kind_of(job.row), job.run)
+    _delete_old_checkpoints(kind_of(job.row), job.run)
     return result
 
 
 def remove_unfinished(job: BackgroundJob) -> None:
     """Remove an unfinished directory of the job. A complete checkpoint stays."""
     if job.result is None and job.run is not None and settings.CHECKPOINT_DIR is not None:
-        forget_unfinished(folder := _folder_of(job.run, job))
+        delete_unfinished(folder := _folder_of(job.run, job))
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -171,11 +173,11 @@ def _folder_of(run: Run, job: BackgroundJob) -> Path:
     return settings.CHECKPOINT_DIR / f"{name}-{job.pk}"
 
 
-def _forget_old(kind: JobKind, run: Run) -> None:
+def _delete_old_checkpoints(kind: JobKind, run: Run) -> None:
     """Remove all but the last few checkpoints of a run on this machine."""
     here = jobs_of(kind, run).filter(result__machine=this_machine())
     old = list(here[settings.CHECKPOINTS_KEPT :])
     for job in old:
         assert job.result is not None
         shutil.rmtree(Path(job.result["directory"]), ignore_errors=True)
-    forget_these_jobs(BackgroundJob.objects.filter(pk__in=[job.pk for job in old]))
+    delete_jobs(BackgroundJob.objects.filter(pk__in=[job.pk for job in old]))

@@ -21,14 +21,14 @@ from crawling.archive.checkpoint_directory import (
 from crawling.base.audit import record_action
 from crawling.base.errors import CheckpointTrouble
 from crawling.datasets.parts import read_later_from_archive
-from crawling.frontier import place_anew, serving_numbers
+from crawling.frontier import reassign_hosts, serving_process_numbers
 from crawling.frontier.change.checkpoint_restore import restore_frontier, restore_shared
 from crawling.installation.pools import capacity_of, default_pool
 from crawling.installation.run_log import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.orders.order import read_claim
-from crawling.orders.sections.fetching import masked_in, with_secrets
+from crawling.orders.sections.fetching import masked_names, order_with_secrets
 from crawling.runs.crawls.creation import create_crawl, free_name
 from crawling.runs.grants import register_processes, request_shifts
 
@@ -78,8 +78,8 @@ def import_checkpoint(
 def _unmasked_order(
     folder: Path, manifest: CheckpointManifest, secrets: Mapping[str, Any]
 ) -> dict[str, Any]:
-    order = with_secrets(manifest.order, secrets)
-    if missing := masked_in(order):
+    order = order_with_secrets(manifest.order, secrets)
+    if missing := masked_names(order):
         fields = "; ".join(f"{field}: {', '.join(keys)}" for field, keys in missing.items())
         raise CheckpointTrouble(
             f"{folder} has the crawl's order without its secrets. Give these with --secrets "
@@ -116,7 +116,7 @@ def _write_run(
             )
             check_places(run.pk)
             # the run on the other server may have had other processes
-            place_anew(run, serving_numbers(run.pk))
+            reassign_hosts(run, serving_process_numbers(run.pk))
             record_action(
                 by,
                 run.crawl,

@@ -17,7 +17,7 @@ from django.utils import timezone
 from crawling.base.audit import record_action
 from crawling.base.errors import CheckpointTrouble
 from crawling.jobs.enqueue import jobs_of, request_job
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.models import BackgroundJob, CrawlJob, Run
@@ -43,11 +43,11 @@ class Checkpoint:
         return cls(job, **{**job.result, "taken_at": taken_at})
 
 
-def _work(job: RunningJob) -> JobResult:
+def _take_checkpoint(job: RunningJob) -> JobResult:
     # readers of all tables of a run are imported only where they are needed
-    from crawling.uses.checkpoints.checkpoint_export import do_checkpoint_job
+    from crawling.uses.checkpoints.checkpoint_export import take_checkpoint_of_job
 
-    return do_checkpoint_job(job)
+    return take_checkpoint_of_job(job)
 
 
 def _clear_checkpoint(job: BackgroundJob) -> None:
@@ -60,7 +60,7 @@ CHECKPOINT = JobKind(
     name="checkpoint",
     label="checkpoint",
     done="taken",
-    work=_work,
+    work=_take_checkpoint,
     clear=_clear_checkpoint,
     # a job that lacks memory would fail at each attempt
     attempts=1,
@@ -95,7 +95,7 @@ def request_checkpoint(run: Run, *, by: User | None = None) -> BackgroundJob:
         return request_job(CHECKPOINT, run, by=by)
 
 
-def ask_for_due() -> None:
+def request_due_checkpoints() -> None:
     """Request a checkpoint of every active run whose last one is older than CHECKPOINT_MINUTES."""
     if settings.CHECKPOINT_DIR is None:
         return
@@ -110,8 +110,8 @@ def ask_for_due() -> None:
 
 def checkpoints_of(crawl: CrawlJob) -> QuerySet[BackgroundJob]:
     """The jobs of a crawl's checkpoints, the latest first."""
-    found = seen_jobs().filter(kind=CHECKPOINT.name, run__crawl=crawl)
+    found = visible_jobs().filter(kind=CHECKPOINT.name, run__crawl=crawl)
     return found.select_related("run", "by", "cancelled_by")
 
 
-DUTIES = ((ask_for_due, 30.0),)
+DUTIES = ((request_due_checkpoints, 30.0),)

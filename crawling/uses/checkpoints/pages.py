@@ -21,7 +21,7 @@ MOST = 100
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "POST"))
-def checkpoints(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def checkpoints_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List the checkpoints, the latest first. A POST requests a checkpoint of the latest run."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     if request.method == "POST":
@@ -50,7 +50,7 @@ def _request_latest_run(request: AuthenticatedRequest, crawl: CrawlJob) -> HttpR
 
 
 urlpatterns = [
-    path("<int:pk>/checkpoints/", checkpoints, name="checkpoints"),
+    path("<int:pk>/checkpoints/", checkpoints_page, name="checkpoints"),
 ]
 
 

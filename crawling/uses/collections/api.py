@@ -31,7 +31,7 @@ from crawling.uses.collections.jobs import file_of, request_file
 from crawling.uses.collections.members import (
     CollectionFigures,
     MemberRow,
-    captures_in,
+    captures_of_collection,
     figures_of,
     hidden_member_count,
     member_rows,
@@ -198,7 +198,9 @@ def delete_collection(request: AuthenticatedRequest, collection_id: CollectionId
     return Status(204, None)
 
 
-def _members(rows: list[MemberRow], after: int = 0, most: int = 0) -> tuple[list[MemberRow], Any]:
+def _member_window(
+    rows: list[MemberRow], after: int = 0, most: int = 0
+) -> tuple[list[MemberRow], Any]:
     end = after + most
     return rows[after:end], end if len(rows) > end else None
 
@@ -211,7 +213,7 @@ def _members(rows: list[MemberRow], after: int = 0, most: int = 0) -> tuple[list
 )
 @may_view
 def list_collection_members(request: AuthenticatedRequest, collection_id: CollectionId) -> Any:
-    return partial(_members, member_rows(changes.get_collection(collection_id)))
+    return partial(_member_window, member_rows(changes.get_collection(collection_id)))
 
 
 @collections.post(
@@ -262,10 +264,13 @@ def list_collection_captures(
         wanted = known_address(url).url
     except BadUrl as error:
         raise BadOrder({"url": f"It is no whole URL: {error}."}) from error
-    return {"url": wanted, "items": [_capture(page) for page in captures_in(found, wanted)]}
+    return {
+        "url": wanted,
+        "items": [_capture_facts(page) for page in captures_of_collection(found, wanted)],
+    }
 
 
-def _capture(page: Page) -> dict[str, Any]:
+def _capture_facts(page: Page) -> dict[str, Any]:
     facts = {name: getattr(page, name) for name in ("fetched_at", "status", "bytes")}
     return {"page": page.pk, "crawl": page.run.crawl_id, "run": page.run.number, **facts}
 
@@ -279,7 +284,7 @@ def _capture(page: Page) -> dict[str, Any]:
 def get_collection_wacz(
     request: AuthenticatedRequest, collection_id: CollectionId
 ) -> dict[str, Any]:
-    return _file(changes.get_collection(collection_id))
+    return _file_facts(changes.get_collection(collection_id))
 
 
 @collections.post(
@@ -297,10 +302,10 @@ def create_collection_wacz(
         request_file(found, by=request.user)
     except ArchiveTrouble as trouble:
         raise WrongState(str(trouble)) from trouble
-    return _file(found)
+    return _file_facts(found)
 
 
-def _file(collection: Collection) -> dict[str, Any]:
+def _file_facts(collection: Collection) -> dict[str, Any]:
     state = file_of(collection)
     file = state.file
     return {

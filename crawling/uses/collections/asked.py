@@ -14,7 +14,7 @@ from serving.access import AuthenticatedRequest
 VIEW, CHANGE = "crawling.view_crawljob", "crawling.change_crawljob"
 
 
-def wanted_collection(pk: int) -> Collection:
+def collection_or_404(pk: int) -> Collection:
     """Raises Http404."""
     try:
         return get_collection(pk)

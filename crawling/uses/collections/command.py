@@ -16,7 +16,7 @@ from crawling.base.errors import ArchiveTrouble, BadOrder, WrongState
 from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.management.command_errors import page_address, refusal_error
 from crawling.dashboard.management.command_words import Subcommand
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.uses.collections.api import collection_detail, collection_row
 from crawling.uses.collections.changes import (
     CollectionFields,
@@ -30,7 +30,7 @@ from crawling.uses.collections.jobs import file_of, open_file
 from crawling.uses.collections.members import member_rows
 from crawling.uses.collections.models import Collection
 from crawling.uses.collections.pages import listed_collections
-from crawling.uses.collections.restoring import delete_collection, restore_named
+from crawling.uses.collections.restoring import delete_collection, restore_by_name
 from crawling.uses.collections.share_links import create_link
 from serving.listing.command import write_whole
 
@@ -81,16 +81,16 @@ def add_collection_arguments(parser: ArgumentParser) -> None:
 def show_collections(options: Options, out: OutputWrapper) -> None:
     """List or change collections. Raises CommandError or CrawlError."""
     if not options["collection"]:
-        out.write(_printed_collections(as_json=options["json"]))
+        out.write(_collections_as_text(as_json=options["json"]))
         return
     try:
-        collection = _changed_collection(options)
+        collection = _change_collection(options)
         out.write(_do_last_action(collection, options))
     except BadOrder as error:
         raise refusal_error("nothing was done:", error) from error
 
 
-def _printed_collections(*, as_json: bool) -> str:
+def _collections_as_text(*, as_json: bool) -> str:
     rows = [collection_row(one) for one in listed_collections()[:SHOWN]]
     if as_json:
         return json.dumps(rows, indent=2, default=str)
@@ -101,11 +101,11 @@ def _printed_collections(*, as_json: bool) -> str:
     return "\n".join(lines) or "There are no collections."
 
 
-def _changed_collection(options: Options) -> Collection:
+def _change_collection(options: Options) -> Collection:
     """The collection, after the changes in the options are applied."""
     name, about = options["collection"], options["description"]
     if options["restore"]:
-        return restore_named(name)
+        return restore_by_name(name)
     if options["new"]:
         collection = create_collection(CollectionFields(name, about or ""), by=None)
     else:
@@ -126,7 +126,7 @@ def _do_last_action(collection: Collection, options: Options) -> str:
     if options["delete"]:
         told = {"deleted": collection.pk}
         delete_collection(collection, by=None)
-        return _printed(
+        return _json_or_text(
             told,
             "It is deleted, and can be restored for a day. Its crawls and pages are kept.",
             options,
@@ -135,23 +135,23 @@ def _do_last_action(collection: Collection, options: Options) -> str:
         link, token = create_link(collection, days=options["share"], by=None)
         url = page_address("shared-collection", token)
         text = f"{url}\nExpires at {link.expires_at:%Y-%m-%d %H:%M} UTC. It is not shown again."
-        return _printed({"url": url, "expires_at": link.expires_at}, text, options)
+        return _json_or_text({"url": url, "expires_at": link.expires_at}, text, options)
     if options["wacz"] is not None:
-        return _write(collection, options)
+        return _write_wacz(collection, options)
     rows = member_rows(collection)
     lines = [
         f"{row.id}  {row.kind} {row.crawl}  {row.name}  {row.pages:,} pages, {row.bytes:,} bytes"
         for row in rows
     ]
     told = collection_detail(collection) | {"members": [asdict(row) for row in rows]}
-    return _printed(told, "\n".join(lines) or f"Nothing is in {collection} yet.", options)
+    return _json_or_text(told, "\n".join(lines) or f"Nothing is in {collection} yet.", options)
 
 
-def _write(collection: Collection, options: Options) -> str:
+def _write_wacz(collection: Collection, options: Options) -> str:
     """Make the WACZ file in this process and write it."""
     place: Path = options["wacz"]
     with suppress(WrongState):  # the state says what is wrong
-        work_here(open_file(collection))
+        run_in_this_process(open_file(collection))
     state = file_of(collection)
     file = state.file
     if file is None:
@@ -161,10 +161,10 @@ def _write(collection: Collection, options: Options) -> str:
     except OSError as error:
         raise CommandError(f"--wacz: {place} cannot be written ({error.strerror}).") from error
     facts = {"file": str(place), "bytes": file.bytes, "pages": file.pages}
-    return _printed(facts, f"{place}: {file.pages:,} pages, {file.bytes:,} bytes", options)
+    return _json_or_text(facts, f"{place}: {file.pages:,} pages, {file.bytes:,} bytes", options)
 
 
-def _printed(as_json: Any, text: str, options: Options) -> str:
+def _json_or_text(as_json: Any, text: str, options: Options) -> str:
     return json.dumps(as_json, indent=2, default=str) if options["json"] else text
 
 

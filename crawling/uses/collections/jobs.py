@@ -21,7 +21,7 @@ from crawling.archive.packages.stored_package import (
 from crawling.base.errors import ArchiveTrouble
 from crawling.installation.permissions import crawls_acted_on
 from crawling.jobs.enqueue import open_job, request_job
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.removal import CHANGED
 from crawling.jobs.running_job import JobGone, RunningJob
@@ -39,7 +39,7 @@ OTHERS = (
 )
 
 
-def runs_in(collection: Collection) -> QuerySet[Run]:
+def archived_runs_of_collection(collection: Collection) -> QuerySet[Run]:
     """The archived runs of the collection's crawls, in their order."""
     crawls = collection.members.filter(page=None).values("crawl")
     archived = ArchiveFile.objects.filter(run=OuterRef("pk"), committed_length__gt=0)
@@ -47,14 +47,14 @@ def runs_in(collection: Collection) -> QuerySet[Run]:
     return runs.filter(Exists(archived)).order_by("crawl", "number")
 
 
-def single_pages_in(collection: Collection) -> QuerySet[Page]:
+def single_pages_of_collection(collection: Collection) -> QuerySet[Page]:
     members = collection.members.filter(page__isnull=False).values("page")
     pages = Page.objects.filter(pk__in=members, archive_file__isnull=False)
     shown = {"run__removal_asked_at": None, "run__crawl__removal_asked_at": None}
     return pages.filter(**shown).order_by("pk")
 
 
-def _work(job: RunningJob) -> JobResult:
+def _make_wacz(job: RunningJob) -> JobResult:
     # readers of archive files are imported only where they are needed
     from crawling.archive.packages.wacz import WaczPackage
 
@@ -62,8 +62,8 @@ def _work(job: RunningJob) -> JobResult:
     collection = Collection.objects.filter(pk=spec["collection"]).first()
     if collection is None:
         raise JobGone
-    runs = runs_in(collection).filter(pk__in=spec["runs"])
-    singles = single_pages_in(collection).filter(pk__in=spec["pages"])
+    runs = archived_runs_of_collection(collection).filter(pk__in=spec["runs"])
+    singles = single_pages_of_collection(collection).filter(pk__in=spec["pages"])
     joined = singles.select_related("url", "run__crawl", "archive_file")
     package = WaczPackage(
         collection.name, job.row.asked_at, list(runs), list(joined), collection.description
@@ -90,7 +90,7 @@ COLLECTION_WACZ = JobKind(
     name=NAME,
     label="WACZ file of a collection",
     done="made",
-    work=_work,
+    work=_make_wacz,
     # the same as for exports of runs
     effects={
         JobEvent.DELETED: JobEffect.FORGET,
@@ -136,7 +136,7 @@ class CollectionFile:
 
 
 def file_of(collection: Collection) -> CollectionFile:
-    jobs = seen_jobs().filter(kind=NAME, subject=subject_of(collection)).order_by("-pk")
+    jobs = visible_jobs().filter(kind=NAME, subject=subject_of(collection)).order_by("-pk")
     latest = jobs.select_related("cancelled_by").first()
     if latest is None:
         return CollectionFile(collection)
@@ -158,15 +158,15 @@ def file_of(collection: Collection) -> CollectionFile:
 
 
 def _is_outdated(collection: Collection, made: BackgroundJob, file: StoredPackage) -> bool:
-    now = _spec(collection)
+    now = _job_spec(collection)
     return any(now[name] != made.spec[name] for name in now) or file.is_outdated(
-        runs_in(collection)
+        archived_runs_of_collection(collection)
     )
 
 
-def _spec(collection: Collection) -> dict[str, Any]:
-    runs = list(runs_in(collection).values_list("pk", flat=True))
-    singles = list(single_pages_in(collection).values_list("pk", "run"))
+def _job_spec(collection: Collection) -> dict[str, Any]:
+    runs = list(archived_runs_of_collection(collection).values_list("pk", flat=True))
+    singles = list(single_pages_of_collection(collection).values_list("pk", "run"))
     reads = sorted({*runs, *(run for _, run in singles)})
     pages = [page for page, _ in singles]
     return {"collection": collection.pk, "runs": runs, "pages": pages, "reads": reads}
@@ -190,7 +190,7 @@ def open_file(collection: Collection) -> BackgroundJob:
 
 def _permitted_spec(collection: Collection, by: User | None) -> dict[str, Any]:
     require_change(by, collection)
-    spec = _spec(collection)
+    spec = _job_spec(collection)
     if not spec["reads"]:
         raise ArchiveTrouble(NOTHING)
     _require_runs(by, spec["reads"])

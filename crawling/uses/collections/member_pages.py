@@ -20,7 +20,7 @@ from crawling.dashboard.base.trouble import errors_told, mistakes_kept
 from crawling.dashboard.base.undo import acts_of, show_message
 from crawling.installation.permissions import crawls_within_reach
 from crawling.models import CrawlJob, Page
-from crawling.uses.collections.asked import CHANGE, wanted_collection
+from crawling.uses.collections.asked import CHANGE, collection_or_404
 from crawling.uses.collections.changes import (
     CollectionFields,
     MembersAdded,
@@ -37,7 +37,7 @@ OFFERED = 100
 
 
 @authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
-def add(request: AuthenticatedRequest) -> HttpResponse:
+def add_members_page(request: AuthenticatedRequest) -> HttpResponse:
     """Ask to which collection the crawls `?crawl=` and pages `?page=` are to be added. A POST adds
     them.
     """
@@ -48,7 +48,7 @@ def add(request: AuthenticatedRequest) -> HttpResponse:
         with mistakes_kept(errors, CrawlError), transaction.atomic():
             collection = _chosen_collection(request)
             said = add_members(collection, crawls=crawls, pages=pages, by=request.user)
-            _tell_added(request, collection, said)
+            _tell_result(request, collection, said)
             return redirect(
                 next_page(request) or reverse("collections:collection", args=[collection.pk])
             )
@@ -74,7 +74,7 @@ def _chosen_collection(request: AuthenticatedRequest) -> Collection:
     return create_collection(CollectionFields(name), by=request.user)
 
 
-def _tell_added(request: AuthenticatedRequest, collection: Collection, said: MembersAdded) -> None:
+def _tell_result(request: AuthenticatedRequest, collection: Collection, said: MembersAdded) -> None:
     count = len(said.added)
     known = f" {said.known:,} were in it before." if said.known else ""
     done = f"{count:,} added to {collection}.{known}"
@@ -87,26 +87,26 @@ def _tell_added(request: AuthenticatedRequest, collection: Collection, said: Mem
 @authenticated(needs=CHANGE, methods=("POST",))
 def add_crawl(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Add the crawl that is named in the form."""
-    collection = wanted_collection(pk)
+    collection = collection_or_404(pk)
     with errors_told(request, CrawlError):
         crawl = find_crawl(request.POST.get("crawl", "").replace("\0", "").strip())
         said = add_members(collection, crawls=[crawl.pk], by=request.user)
-        _tell_added(request, collection, said)
+        _tell_result(request, collection, said)
     return redirect("collections:collection", pk)
 
 
 @authenticated(needs=CHANGE, methods=("POST",))
-def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    collection = wanted_collection(pk)
+def remove_posted_members(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    collection = collection_or_404(pk)
     gone = remove_members(collection, asked_ids(request, "member"), by=request.user)
     words = f"{len(gone):,} member{'s' * (len(gone) != 1)} removed. Crawls and pages are kept."
     show_message(
-        request, words, [_act_that_restores(gone)], address=reverse("collections:undo", args=[pk])
+        request, words, [_undo_fields(gone)], address=reverse("collections:undo", args=[pk])
     )
     return redirect(next_page(request) or reverse("collections:collection", args=[pk]))
 
 
-def _act_that_restores(gone: Sequence[CollectionMember]) -> dict[str, list[int]]:
+def _undo_fields(gone: Sequence[CollectionMember]) -> dict[str, list[int]]:
     """The action that adds these members again."""
     return {
         "crawls": [one.crawl_id for one in gone if one.page is None],
@@ -115,11 +115,11 @@ def _act_that_restores(gone: Sequence[CollectionMember]) -> dict[str, list[int]]
 
 
 @authenticated(needs=CHANGE, methods=("POST",))
-def undo(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def undo_member_change(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Undo the action that a message has reported: remove added members, or add removed members
     again.
     """
-    collection = wanted_collection(pk)
+    collection = collection_or_404(pk)
     with errors_told(request, CrawlError):
         for act in acts_of(request, request.user):
             if "members" in act:

@@ -70,11 +70,14 @@ def member_rows(
     members = collection.members.filter(crawl__removal_asked_at=None).select_related("crawl")
     if of_crawls is not None:
         members = members.filter(crawl__in=of_crawls)
-    rows = [*_crawls(members.filter(page=None)), *_pages(members.filter(page__isnull=False))]
+    rows = [
+        *_crawl_rows(members.filter(page=None)),
+        *_page_rows(members.filter(page__isnull=False)),
+    ]
     return sorted(rows, key=lambda row: (row.kind, row.name.casefold(), row.id))
 
 
-def _crawls(members: QuerySet[CollectionMember]) -> list[MemberRow]:
+def _crawl_rows(members: QuerySet[CollectionMember]) -> list[MemberRow]:
     found = list(members)
     runs = Run.objects.filter(crawl__in=[one.crawl_id for one in found]).order_by()
     sums = runs.values("crawl").annotate(
@@ -85,10 +88,10 @@ def _crawls(members: QuerySet[CollectionMember]) -> list[MemberRow]:
         last=Max(Coalesce("finished_at", "started_at")),
     )
     told: dict[int, dict[str, Any]] = {one["crawl"]: dict(one) for one in sums}
-    return [_crawl(one, told.get(one.crawl_id, {})) for one in found]
+    return [_crawl_row(one, told.get(one.crawl_id, {})) for one in found]
 
 
-def _crawl(member: CollectionMember, told: Mapping[str, Any]) -> MemberRow:
+def _crawl_row(member: CollectionMember, told: Mapping[str, Any]) -> MemberRow:
     """The row of a crawl. told: the sums of its runs, or {} without runs."""
     return MemberRow(
         id=member.pk,
@@ -108,7 +111,7 @@ def _crawl(member: CollectionMember, told: Mapping[str, Any]) -> MemberRow:
     )
 
 
-def _pages(members: QuerySet[CollectionMember]) -> list[MemberRow]:
+def _page_rows(members: QuerySet[CollectionMember]) -> list[MemberRow]:
     found = list(members.filter(run__removal_asked_at=None).select_related("run"))
     stored = Page.objects.filter(pk__in=[one.page for one in found])
     names = ("pk", "title", "url__url", "bytes", "fetched_at")
@@ -139,7 +142,7 @@ def _pages(members: QuerySet[CollectionMember]) -> list[MemberRow]:
     return rows
 
 
-def sorted_rows(rows: Sequence[MemberRow], sort: str) -> list[MemberRow]:
+def sort_member_rows(rows: Sequence[MemberRow], sort: str) -> list[MemberRow]:
     """The rows in the order `sort`: a key of SORTS, behind a minus sign in descending order. With
     any other value crawls come before pages, each by name.
     """
@@ -165,7 +168,7 @@ def hidden_member_count(collection: Collection, rows: Sequence[MemberRow]) -> in
     return collection.members.count() - len(rows)
 
 
-def captures_in(collection: Collection, url: str) -> list[Page]:
+def captures_of_collection(collection: Collection, url: str) -> list[Page]:
     """The captures of a canonical URL by the collection's crawls and among its pages, the latest
     first.
     """

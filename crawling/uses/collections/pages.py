@@ -19,7 +19,7 @@ from django.urls import path, reverse
 from django.utils.http import urlencode
 from redis.exceptions import RedisError
 
-from allocation.wording import first_few
+from allocation.wording import first_few_in_words
 from crawling.archive.packages.reading import read_package
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.columns import column_head
@@ -34,7 +34,7 @@ from crawling.dashboard.base.undo import show_message
 from crawling.installation.permissions import crawls_within_reach, is_administrator
 from crawling.models import CrawlJob, Page, Team
 from crawling.runs.crawls.share_links import SharedKind
-from crawling.uses.collections.asked import CHANGE, VIEW, head_facts, wanted_collection
+from crawling.uses.collections.asked import CHANGE, VIEW, collection_or_404, head_facts
 from crawling.uses.collections.changes import (
     CollectionFields,
     create_collection,
@@ -43,14 +43,19 @@ from crawling.uses.collections.changes import (
     require_change,
 )
 from crawling.uses.collections.jobs import file_of, readable_file, request_file
-from crawling.uses.collections.member_pages import add, add_crawl, remove, undo
+from crawling.uses.collections.member_pages import (
+    add_crawl,
+    add_members_page,
+    remove_posted_members,
+    undo_member_change,
+)
 from crawling.uses.collections.members import (
     MemberRow,
-    captures_in,
+    captures_of_collection,
     figures_of,
     hidden_member_count,
     member_rows,
-    sorted_rows,
+    sort_member_rows,
 )
 from crawling.uses.collections.models import Collection
 from crawling.uses.collections.restoring import (
@@ -60,8 +65,12 @@ from crawling.uses.collections.restoring import (
     restore_collection,
 )
 from crawling.uses.collections.share_links import hand_link_over, links_by
-from crawling.uses.collections.share_pages import revoke, share
-from crawling.uses.collections.visitor_views import shared, shared_frame, shared_page
+from crawling.uses.collections.share_pages import revoke_posted_link, share_links_page
+from crawling.uses.collections.visitor_views import (
+    shared_collection_page,
+    shared_frame,
+    shared_page,
+)
 from crawling.web.addresses import MAX_URL_LENGTH, BadUrl
 from serving.access import AuthenticatedRequest, authenticated
 from serving.downloads import Download, send
@@ -96,7 +105,7 @@ def listed_collections(text: str = "") -> QuerySet[Collection]:
 
 
 @authenticated(needs=VIEW)
-def collections(request: AuthenticatedRequest) -> HttpResponse:
+def collections_page(request: AuthenticatedRequest) -> HttpResponse:
     text = asked_text(request.GET, "q")
     here = latest_asked(request, listed_collections(text), ROWS) | {"text": text}
     here["any_at_all"] = bool(here["rows"]) or Collection.objects.exists()
@@ -109,26 +118,26 @@ def _typed_fields(request: AuthenticatedRequest) -> CollectionFields:
     )
 
 
-def _teams(user: User) -> Sequence[str]:
+def _team_choices(user: User) -> Sequence[str]:
     """The teams to which a collection of this user may belong."""
     found = Team.objects.all() if is_administrator(user) else user.teams.all()
     return list(found.order_by("name").values_list("name", flat=True))
 
 
 @authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
-def new(request: AuthenticatedRequest) -> HttpResponse:
+def new_collection_page(request: AuthenticatedRequest) -> HttpResponse:
     errors, typed = dict[str, str](), _typed_fields(request)
     if request.method == "POST":
         with mistakes_kept(errors):
             made = create_collection(typed, by=request.user)
             return redirect("collections:collection", made.pk)
-    here = {"errors": errors, "typed": typed, "teams": _teams(request.user)}
+    here = {"errors": errors, "typed": typed, "teams": _team_choices(request.user)}
     return render(request, "collections/edit.html", here, status=422 if errors else 200)
 
 
 @authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
-def edit(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    collection, errors = wanted_collection(pk), dict[str, str]()
+def edit_collection_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    collection, errors = collection_or_404(pk), dict[str, str]()
     require_change(request.user, collection)
     typed = CollectionFields(collection.name, collection.description, collection.team)
     if request.method == "POST":
@@ -136,14 +145,14 @@ def edit(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         with mistakes_kept(errors):
             edit_collection(collection, typed, by=request.user)
             return redirect("collections:collection", pk)
-    teams = [*dict.fromkeys([*_teams(request.user), *filter(None, [collection.team])])]
+    teams = [*dict.fromkeys([*_team_choices(request.user), *filter(None, [collection.team])])]
     here = {"collection": collection, "errors": errors, "typed": typed, "teams": teams}
     return render(request, "collections/edit.html", here, status=422 if errors else 200)
 
 
 @authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
-def delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    collection = wanted_collection(pk)
+def delete_collection_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    collection = collection_or_404(pk)
     require_change(request.user, collection)
     if request.method == "POST":
         delete_collection(collection, by=request.user)
@@ -157,12 +166,12 @@ def delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs=VIEW)
-def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def collection_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show the members whose name or address contains `?q=`, sorted by `?sort=`."""
-    collection = wanted_collection(pk)
+    collection = collection_or_404(pk)
     rows = member_rows(collection)
     text, sort = asked_text(request.GET, "q"), request.GET.get("sort", "")
-    found = sorted_rows(_with_text(rows, text), sort)
+    found = sort_member_rows(_rows_with_text(rows, text), sort)
     here = head_facts(request, collection) | {
         "figures": figures_of(rows),
         "singles": sum(row.page is not None for row in rows),
@@ -182,20 +191,20 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "collections/collection.html", here)
 
 
-def _with_text(rows: Sequence[MemberRow], text: str) -> Sequence[MemberRow]:
+def _rows_with_text(rows: Sequence[MemberRow], text: str) -> Sequence[MemberRow]:
     wanted = text.casefold()
     return [row for row in rows if wanted in f"{row.name}\n{row.url}".casefold()]
 
 
 @authenticated(needs=VIEW)
-def captures(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def captures_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show the captures of `?u=` in the collection, each with its predecessor."""
-    collection, typed = wanted_collection(pk), asked_text(request.GET, "u", most=MAX_URL_LENGTH)
+    collection, typed = collection_or_404(pk), asked_text(request.GET, "u", most=MAX_URL_LENGTH)
     here = head_facts(request, collection) | {"typed": typed}
     if typed:
         try:
             here["url"] = url = known_address(typed).url
-            found = captures_in(collection, url)
+            found = captures_of_collection(collection, url)
             here["captures"] = list(zip(found, [*found[1:], None], strict=True))
         except BadUrl as error:
             here["trouble"] = str(error)
@@ -203,8 +212,8 @@ def captures(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs=VIEW, methods=("GET", "HEAD", "POST"))
-def wacz(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    collection = wanted_collection(pk)
+def wacz_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    collection = collection_or_404(pk)
     place = reverse("collections:wacz", args=[pk])
     if request.method == "POST":
         ask = partial(request_file, collection, by=request.user)
@@ -214,8 +223,8 @@ def wacz(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs=CHANGE)
-def file(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
-    collection = wanted_collection(pk)
+def send_wacz(request: AuthenticatedRequest, pk: int) -> HttpResponseBase:
+    collection = collection_or_404(pk)
     with errors_told(request, ArchiveTrouble):
         return send(collection_file(collection, by=request.user))
     return redirect("collections:wacz", pk)
@@ -231,23 +240,23 @@ def collection_file(collection: Collection, *, by: User | None) -> Download:
 
 app_name = "collections"
 urlpatterns = [
-    path("", collections, name="collections"),
-    path("new/", new, name="new"),
-    path("add/", add, name="add"),
-    path("<int:pk>/", show, name="collection"),
-    path("<int:pk>/edit/", edit, name="edit"),
-    path("<int:pk>/delete/", delete, name="delete"),
+    path("", collections_page, name="collections"),
+    path("new/", new_collection_page, name="new"),
+    path("add/", add_members_page, name="add"),
+    path("<int:pk>/", collection_page, name="collection"),
+    path("<int:pk>/edit/", edit_collection_page, name="edit"),
+    path("<int:pk>/delete/", delete_collection_page, name="delete"),
     path("<int:pk>/add-crawl/", add_crawl, name="add-crawl"),
-    path("<int:pk>/remove/", remove, name="remove"),
-    path("<int:pk>/undo/", undo, name="undo"),
-    path("<int:pk>/captures/", captures, name="captures"),
-    path("<int:pk>/share/", share, name="share"),
-    path("<int:pk>/share/<int:number>/revoke/", revoke, name="share-revoke"),
-    path("<int:pk>/wacz/", wacz, name="wacz"),
-    path("<int:pk>/collection.wacz", file, name="wacz-file"),
+    path("<int:pk>/remove/", remove_posted_members, name="remove"),
+    path("<int:pk>/undo/", undo_member_change, name="undo"),
+    path("<int:pk>/captures/", captures_page, name="captures"),
+    path("<int:pk>/share/", share_links_page, name="share"),
+    path("<int:pk>/share/<int:number>/revoke/", revoke_posted_link, name="share-revoke"),
+    path("<int:pk>/wacz/", wacz_page, name="wacz"),
+    path("<int:pk>/collection.wacz", send_wacz, name="wacz-file"),
 ]
 open_urlpatterns = [
-    path("shared/collections/<slug:token>/", shared, name="shared-collection"),
+    path("shared/collections/<slug:token>/", shared_collection_page, name="shared-collection"),
     path(
         "shared/collections/<slug:token>/pages/<int:number>/",
         shared_page,
@@ -294,7 +303,7 @@ SHARED = (
 def _collections_of_team(team: Team) -> str:
     # a deleted collection may be restored, and would then belong to another team of that name
     names = list(Collection.all_objects.filter(team=team.name).values_list("name", flat=True))
-    return f"collections {first_few(names)}" if names else ""
+    return f"collections {first_few_in_words(names)}" if names else ""
 
 
 TEAM_USES = (_collections_of_team,)

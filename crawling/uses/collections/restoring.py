@@ -12,7 +12,7 @@ from django.utils import timezone
 from crawling.base.audit import record_action
 from crawling.base.errors import NotFound, WrongState
 from crawling.installation.permissions import crawls_within_reach
-from crawling.jobs.removal import forget_these_jobs
+from crawling.jobs.removal import delete_jobs
 from crawling.models import BackgroundJob
 from crawling.models.deleted import RESTORABLE
 from crawling.uses.collections.changes import LONGEST_NAME, require_change, subject_of
@@ -26,7 +26,7 @@ def delete_collection(collection: Collection, *, by: User | None) -> None:
     require_change(by, collection)
     with transaction.atomic():
         record_action(by, collection, "deleted", {"members": (collection.members.count(), None)})
-        forget_these_jobs(BackgroundJob.objects.filter(subject=subject_of(collection)))
+        delete_jobs(BackgroundJob.objects.filter(subject=subject_of(collection)))
         Collection.objects.filter(pk=collection.pk).update(removal_asked_at=timezone.now())
 
 
@@ -36,7 +36,7 @@ def restore_collection(number: int, *, by: User | None) -> Collection:
     """
     try:
         with transaction.atomic():
-            found = _locked(number)
+            found = _lock_deleted_collection(number)
             if not Collection.all_objects.filter(crawls_within_reach(by), pk=number).exists():
                 require_change(by, found)
             Collection.all_objects.filter(pk=number).update(removal_asked_at=None)
@@ -47,7 +47,7 @@ def restore_collection(number: int, *, by: User | None) -> Collection:
     return Collection.objects.get(pk=number)
 
 
-def restore_named(name_or_number: str) -> Collection:
+def restore_by_name(name_or_number: str) -> Collection:
     """Restore the last deleted collection with this name or number, for the command line. Raises
     NotFound, WrongState.
     """
@@ -60,7 +60,7 @@ def restore_named(name_or_number: str) -> Collection:
 def remove_collection_now(number: int, *, by: User | None) -> None:
     """Delete a deleted collection permanently. Raises NotFound."""
     with transaction.atomic():
-        found = _locked(number)
+        found = _lock_deleted_collection(number)
         record_action(by, found, "deleted permanently")
         found.delete()
 
@@ -82,7 +82,7 @@ def deleted_collections() -> QuerySet[Collection]:
     return Collection.all_objects.filter(removal_asked_at__gt=since).order_by("-removal_asked_at")
 
 
-def _locked(number: int) -> Collection:
+def _lock_deleted_collection(number: int) -> Collection:
     """The deleted collection. Its row is locked until the transaction ends. Raises NotFound."""
     found = deleted_collections().select_for_update().filter(pk=number).first()
     if found is None:

@@ -77,7 +77,7 @@ def shared_collection(token: str) -> CollectionLink | None:
     """The link of a token, with its collection. None if the token is unknown, expired or revoked,
     or if its user may no longer share the collection.
     """
-    link = link_of(_links(), token)
+    link = link_of(_links_with_collections(), token)
     if link is None or not _may_still_share(link):
         return None
     note_opening(link)
@@ -86,11 +86,11 @@ def shared_collection(token: str) -> CollectionLink | None:
 
 def working_link(number: int) -> CollectionLink | None:
     """The link with this id and its collection. None once the link no longer works."""
-    link = _links().filter(pk=number, expires_at__gt=timezone.now()).first()
+    link = _links_with_collections().filter(pk=number, expires_at__gt=timezone.now()).first()
     return link if link and _may_still_share(link) else None
 
 
-def _links() -> QuerySet[CollectionLink]:
+def _links_with_collections() -> QuerySet[CollectionLink]:
     links = CollectionLink.objects.filter(collection__removal_asked_at=None)
     return links.select_related("collection", "created_by")
 

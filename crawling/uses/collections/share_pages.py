@@ -13,7 +13,7 @@ from allocation.wording import whole_number
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.dashboard.base.trouble import errors_told
 from crawling.runs.crawls.share_links import MOST_DAYS, USUAL_DAYS
-from crawling.uses.collections.asked import CHANGE, head_facts, wanted_collection
+from crawling.uses.collections.asked import CHANGE, collection_or_404, head_facts
 from crawling.uses.collections.changes import require_change
 from crawling.uses.collections.share_links import (
     create_link,
@@ -27,11 +27,11 @@ from serving.access import AuthenticatedRequest, authenticated
 @authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
 @never_cache
 @sensitive_variables("token", "address")
-def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def share_links_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """List the collection's links. A POST creates a link; only its answer shows the link's
     address.
     """
-    collection, address, error = wanted_collection(pk), "", ""
+    collection, address, error = collection_or_404(pk), "", ""
     require_change(request.user, collection)
     days = request.POST.get("days", str(USUAL_DAYS)).strip()
     if request.method == "POST":
@@ -55,8 +55,8 @@ def share(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs=CHANGE, methods=("POST",))
-def revoke(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
+def revoke_posted_link(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     with errors_told(request, CrawlError):
-        revoke_link(wanted_collection(pk), number, by=request.user)
+        revoke_link(collection_or_404(pk), number, by=request.user)
         messages.success(request, "The share link is revoked.")
     return redirect("collections:share", pk)

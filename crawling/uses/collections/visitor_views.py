@@ -59,7 +59,7 @@ PLACE = BoundedSemaphore(1)
 
 @for_visitors
 @sensitive_variables("token")
-def shared(request: HttpRequest, token: str) -> HttpResponseBase:
+def shared_collection_page(request: HttpRequest, token: str) -> HttpResponseBase:
     """The collection of the token: its members whose name or address contains `?q=`, or with
     `?crawl=` the stored pages of this crawl, of its latest run or of `?run=`.
 
@@ -71,7 +71,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponseBase:
         return nothing_here()
     crawl = asked_number(request, "crawl")
     if crawl is None:
-        return _contents(request, link, token)
+        return _contents_page(request, link, token)
     if not PAGES.acquire(blocking=False):
         return busy_answer()
     try:
@@ -80,7 +80,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponseBase:
         PAGES.release()
 
 
-def _contents(request: HttpRequest, link: CollectionLink, token: str) -> HttpResponse:
+def _contents_page(request: HttpRequest, link: CollectionLink, token: str) -> HttpResponse:
     rows, text = reach_of(link).members(), asked_text(request.GET, "q")
     found = [row for row in rows if text.casefold() in _searched_text(row)] if text else rows
     page = Paginator(found, ROWS).get_page(request.GET.get("page"))
@@ -92,7 +92,7 @@ def _contents(request: HttpRequest, link: CollectionLink, token: str) -> HttpRes
         "text": text,
         "count": len(rows),
         "page": page,
-        "rows": [(_address(row, token), *_words(row)) for row in page],
+        "rows": [(_row_address(row, token), *_row_without_users(row)) for row in page],
         "more": urlencode({"q": text} if text else {}),
     }
     return visitor_page("collections/shared.html", facts)
@@ -102,11 +102,11 @@ def _searched_text(row: MemberRow) -> str:
     return without_user(f"{row.name}\n{row.url}").casefold()
 
 
-def _words(row: MemberRow) -> tuple[MemberRow, str, str]:
+def _row_without_users(row: MemberRow) -> tuple[MemberRow, str, str]:
     return row, without_user(row.name), without_user(row.url)
 
 
-def _address(row: MemberRow, token: str) -> str:
+def _row_address(row: MemberRow, token: str) -> str:
     if row.page is not None:
         return reverse("shared-collection-page", args=[token, row.page])
     return f"{reverse('shared-collection', args=[token])}?crawl={row.crawl}" if row.runs else ""
@@ -122,7 +122,7 @@ def _pages_of_crawl(
         return nothing_here()
     kind = request.GET.get("type", PageKind.HTML)
     wanted = PageFilter(asked_text(request.GET, "q"), kind=kind if kind in PageKind.values else "")
-    window, took_too_long = _window(request, run, wanted)
+    window, took_too_long = _page_window(request, run, wanted)
     query = {"crawl": str(crawl), "run": str(run.number), "type": kind, "q": wanted.text}
     facts = {
         "collection": link.collection,
@@ -148,7 +148,7 @@ def _pages_of_crawl(
     return visitor_page("collections/shared_crawl.html", facts)
 
 
-def _window(request: HttpRequest, run: Run, wanted: PageFilter) -> tuple[PageWindow, bool]:
+def _page_window(request: HttpRequest, run: Run, wanted: PageFilter) -> tuple[PageWindow, bool]:
     """The pages of a part of the list, and whether the search for them took too long."""
     after, before = asked_number(request, "after"), asked_number(request, "before")
     try:
@@ -181,12 +181,12 @@ def shared_page(request: HttpRequest, token: str, number: int) -> HttpResponseBa
         "is_whole": page.run.crawl_id in reach.crawls,
         "is_shown": bool(shown_as(page)),
         "frame": reverse("shared-collection-frame", args=[frame, number]),
-        "captures": _captures(reach, page, token),
+        "captures": _capture_links(reach, page, token),
     }
     return visitor_page("collections/shared_page.html", facts)
 
 
-def _captures(reach: SharedReach, page: Page, token: str) -> Sequence[tuple[str, Page]]:
+def _capture_links(reach: SharedReach, page: Page, token: str) -> Sequence[tuple[str, Page]]:
     found = reach.captures(page.url.url)[:CAPTURES]
     return [(_page_address(one, token), one) for one in found] if len(found) > 1 else []
 
@@ -201,13 +201,13 @@ def shared_frame(request: HttpRequest, token: str, number: int) -> HttpResponseB
     answer = framed_sentence(EXPIRED)
     with suppress(signing.BadSignature):
         (link,) = signing.loads(token, salt=FRAME, max_age=LASTS)
-        answer = _framed(working_link(link), token, number)
+        answer = _framed_page(working_link(link), token, number)
     for name, value in HEADERS.items():
         answer.headers.setdefault(name, value)
     return answer
 
 
-def _framed(link: CollectionLink | None, frame: str, number: int) -> HttpResponse:
+def _framed_page(link: CollectionLink | None, frame: str, number: int) -> HttpResponse:
     reach = reach_of(link) if link else None
     page = reach.page(number) if reach else None
     if reach is None or page is None:
@@ -215,14 +215,14 @@ def _framed(link: CollectionLink | None, frame: str, number: int) -> HttpRespons
     if not PAGES.acquire(blocking=False):
         return framed_sentence(BUSY)
     try:
-        return _put_together(reach, page, frame)
+        return _assemble_page(reach, page, frame)
     except ArchiveTrouble as trouble:
         return framed_sentence(str(trouble))
     finally:
         PAGES.release()
 
 
-def _put_together(reach: SharedReach, page: Page, frame: str) -> HttpResponse:
+def _assemble_page(reach: SharedReach, page: Page, frame: str) -> HttpResponse:
     """Raises ArchiveTrouble."""
 
     def address_of(to: Page) -> str:

@@ -19,13 +19,13 @@ from crawling.dashboard.base.api_parameters import (
 from crawling.dashboard.base.job_answers import InquiryOut, answer_of, open_inquiry
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.uses.copies.jobs import (
-    clusters_in,
+    clusters_of_inquiry,
     page_of_any_crawl,
-    pages_in,
+    pages_of_inquiry,
     request_clusters,
     request_passages,
     request_text_search,
-    shared_in,
+    shared_text_of_inquiry,
     text_inquiry,
 )
 from crawling.uses.copies.results import Cluster, Clusters, PageWithText, SharedText
@@ -97,7 +97,7 @@ def list_copies(
         most=limit,
         by=request.user,
     )
-    found = clusters_in(inquiry)
+    found = clusters_of_inquiry(inquiry)
     page = found and _cluster_page(found, cursor + limit)
     return answer_of(request, response, inquiry, page)
 
@@ -144,7 +144,7 @@ def list_text_copies(
 ) -> Status:
     """The pages with the most of its words come first."""
     inquiry = text_inquiry(text_id, crawl_id, by=request.user)
-    pages = pages_in(inquiry)
+    pages = pages_of_inquiry(inquiry)
     items = None if pages is None else {"items": pages}
     return answer_of(request, response, inquiry, items)
 
@@ -165,7 +165,7 @@ def get_text_passages(
     """`one` is of the text, `other` of the page."""
     supplied = text_inquiry(text_id, crawl_id, by=request.user)
     inquiry = request_passages(get_page(crawl_id, page_id), None, supplied, by=request.user)
-    return answer_of(request, response, inquiry, shared_in(inquiry))
+    return answer_of(request, response, inquiry, shared_text_of_inquiry(inquiry))
 
 
 @copies.get(
@@ -185,7 +185,7 @@ def get_passages(
     inquiry = request_passages(
         get_page(crawl_id, new_id), page_of_any_crawl(old_id), None, by=request.user
     )
-    return answer_of(request, response, inquiry, shared_in(inquiry))
+    return answer_of(request, response, inquiry, shared_text_of_inquiry(inquiry))
 
 
 ROUTERS = (("/crawls", copies, "results"),)

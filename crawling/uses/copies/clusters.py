@@ -51,7 +51,7 @@ class TooManyNearCopies(CrawlError):
     """
 
 
-def near_pairs(simhashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def similar_pairs(simhashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The positions of both simhashes of each pair that differs in at most NEAR_BITS bits. A pair
     may occur more than once.
 
@@ -63,14 +63,14 @@ def near_pairs(simhashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if sum(int((size * (size - 1) // 2).sum()) for size in sizes) > MOST_PAIRS:
         raise TooManyNearCopies
     for band in bands:
-        for one, other in _pairs(band):
+        for one, other in _pairs_with_equal_band(band):
             is_near = np.bitwise_count(simhashes[one] ^ simhashes[other]) <= NEAR_BITS
             ones.append(one[is_near])
             others.append(other[is_near])
     return np.concatenate(ones), np.concatenate(others)
 
 
-def _pairs(band: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _pairs_with_equal_band(band: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """All pairs of positions with the same value."""
     order = np.argsort(band, kind="stable")
     ordered, first, apart = band[order], np.arange(len(band)), 1
@@ -98,7 +98,7 @@ def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> C
     id. Raises TooManyPages, TooManyNearCopies.
     """
     pages = _read_pages(runs, near)
-    labels = _labels(pages, near)
+    labels = _cluster_numbers(pages, near)
     sizes = np.bincount(labels, minlength=1)
     is_cluster = sizes > 1
     for run in runs:
@@ -109,7 +109,7 @@ def find_clusters(runs: Sequence[int], *, near: bool, skip: int, most: int) -> C
     order = np.lexsort((pages[:, 0], pages[:, 5], pages[:, 4], labels))
     starts = np.searchsorted(labels[order], np.arange(len(sizes) + 1))
     shown = [pages[order[starts[one] : starts[one + 1]]] for one in found[skip : skip + most]]
-    listed = _pages_in_clusters([_some_of_each(rows, runs) for rows in shown])
+    listed = _pages_in_clusters([_balanced_rows(rows, runs) for rows in shown])
     clusters = [
         Cluster(len(rows), pages) for rows, pages in zip(shown, listed, strict=True) if pages
     ]
@@ -127,13 +127,13 @@ def _read_pages(runs: Sequence[int], near: bool) -> np.ndarray:
     return pages
 
 
-def _labels(pages: np.ndarray, near: bool) -> np.ndarray:
+def _cluster_numbers(pages: np.ndarray, near: bool) -> np.ndarray:
     """The number of each page's cluster. A near copy of a near copy belongs to the same cluster."""
     digests = np.unique(pages[:, 2], return_inverse=True)[1]
     if not near or not len(pages):
         return digests
     simhashes, of_page = np.unique(pages[:, 3], return_inverse=True)
-    ones, others = near_pairs(simhashes)
+    ones, others = similar_pairs(simhashes)
     # the nodes of the graph are the simhashes and the digests; each page links its own two
     heads = np.concatenate([ones, of_page])
     tails = np.concatenate([others, digests + len(simhashes)])
@@ -143,7 +143,7 @@ def _labels(pages: np.ndarray, near: bool) -> np.ndarray:
     return labels
 
 
-def _some_of_each(rows: np.ndarray, runs: Sequence[int]) -> np.ndarray:
+def _balanced_rows(rows: np.ndarray, runs: Sequence[int]) -> np.ndarray:
     """The best page, then further pages in the order of the rows, with as many of each run as
     possible.
     """
@@ -159,7 +159,7 @@ def _pages_in_clusters(clusters: Sequence[np.ndarray]) -> list[list[PageInCluste
     stored = Page.objects.select_related("url", "run__crawl").in_bulk(ids)
     return [
         [
-            _page(stored[int(row[0])], row, rows[0])
+            _page_in_cluster(stored[int(row[0])], row, rows[0])
             for row in rows
             if int(row[0]) in stored  # a missing page was withdrawn or removed meanwhile
         ]
@@ -167,7 +167,7 @@ def _pages_in_clusters(clusters: Sequence[np.ndarray]) -> list[list[PageInCluste
     ]
 
 
-def _page(page: Page, row: np.ndarray, best: np.ndarray) -> PageInCluster:
+def _page_in_cluster(page: Page, row: np.ndarray, best: np.ndarray) -> PageInCluster:
     differing = int(np.bitwise_count(row[3] ^ best[3]))
     return PageInCluster(
         page.pk,
@@ -184,15 +184,15 @@ def _page(page: Page, row: np.ndarray, best: np.ndarray) -> PageInCluster:
 
 def memory_mebibytes(question: Mapping[str, Any]) -> int:
     """The memory that the search takes, in MiB."""
-    pages = Page.objects.filter(run__in=_runs(question)).count()
+    pages = Page.objects.filter(run__in=_runs_of_question(question)).count()
     return LEAST_MIB + min(pages, MOST_PAGES) * BYTES_OF_A_PAGE // 2**20
 
 
 def answer_clusters(question: Mapping[str, Any]) -> dict[str, Any]:
-    runs = _runs(question)
+    runs = _runs_of_question(question)
     found = find_clusters(runs, near=question["near"], skip=question["skip"], most=question["most"])
     return asdict(found)
 
 
-def _runs(question: Mapping[str, Any]) -> list[int]:
+def _runs_of_question(question: Mapping[str, Any]) -> list[int]:
     return [run for run in (question["run"], question["against"]) if run]

@@ -44,14 +44,14 @@ def show_copies(options: dict[str, Any], out: OutputWrapper) -> None:
     # these import SciPy and the search index, which other commands do not need
     from crawling.uses.copies.clusters import find_clusters
 
-    runs = [run.pk, *([_run(options["against"]).pk] if options["against"] else [])]
+    runs = [run.pk, *([_run_named(options["against"]).pk] if options["against"] else [])]
     found = find_clusters(runs, near=not options["exact"], skip=0, most=options["limit"])
     if not options["json"]:
         out.write(f"{found.pages:,} pages in {found.count:,} clusters")
     print_rows(found.clusters, options, out, _printed_cluster)
 
 
-def _run(words: str) -> Run:
+def _run_named(words: str) -> Run:
     """The run that CRAWL or CRAWL:RUN names; the name of the crawl may contain a colon, too."""
     name, _, number = words.rpartition(":")
     if name and number.isascii() and number.isdigit():
@@ -60,11 +60,11 @@ def _run(words: str) -> Run:
 
 
 def _printed_cluster(cluster: Cluster) -> str:
-    first, *others = (_line(page) for page in cluster.pages)
+    first, *others = (_page_line(page) for page in cluster.pages)
     return "\n".join([f"{cluster.size:>7,} pages  {first}", *(f"{'':15}{one}" for one in others)])
 
 
-def _line(page: PageInCluster) -> str:
+def _page_line(page: PageInCluster) -> str:
     return f"{page.url}  ({page.crawl_name}, run {page.run})"
 
 

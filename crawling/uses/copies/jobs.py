@@ -34,7 +34,7 @@ SHARED = TypeAdapter(SharedText)
 # jobs
 
 
-def _clusters(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _find_clusters(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     from crawling.uses.copies.clusters import answer_clusters, memory_mebibytes
 
     wanted, label = {"memory": memory_mebibytes(question)}, f"search for copies {number}"
@@ -42,7 +42,7 @@ def _clusters(question: Mapping[str, Any], number: int) -> dict[str, Any]:
         return answer_clusters(question)
 
 
-def _pages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _find_pages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     from crawling.uses.copies.supplied import answer_text
 
     return answer_text(question)
@@ -54,8 +54,8 @@ def _find_passages(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return answer_passages(question)
 
 
-COPIES = question_kind("copies", "search for duplicates", _clusters)
-TEXT_COPIES = question_kind("text_copies", "search for duplicates of a text", _pages)
+COPIES = question_kind("copies", "search for duplicates", _find_clusters)
+TEXT_COPIES = question_kind("text_copies", "search for duplicates of a text", _find_pages)
 PASSAGES = question_kind("passages", "comparison of passages", _find_passages)
 KINDS = (COPIES, TEXT_COPIES, PASSAGES)
 
@@ -122,14 +122,14 @@ def request_passages(
     return ask_once(PASSAGES.name, question, by=by, run=page.run)
 
 
-def clusters_in(inquiry: Inquiry) -> Clusters | None:
+def clusters_of_inquiry(inquiry: Inquiry) -> Clusters | None:
     """The clusters of an answer; None if there is no answer yet."""
     return None if inquiry.answer is None else CLUSTERS.validate_python(inquiry.answer)
 
 
-def pages_in(inquiry: Inquiry) -> list[PageWithText] | None:
+def pages_of_inquiry(inquiry: Inquiry) -> list[PageWithText] | None:
     return None if inquiry.answer is None else PAGES.validate_python(inquiry.answer["pages"])
 
 
-def shared_in(inquiry: Inquiry) -> SharedText | None:
+def shared_text_of_inquiry(inquiry: Inquiry) -> SharedText | None:
     return None if inquiry.answer is None else SHARED.validate_python(inquiry.answer)

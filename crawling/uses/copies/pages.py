@@ -22,13 +22,13 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.models import Inquiry, Page, Run
 from crawling.uses.copies.jobs import (
     MOST_BYTES,
-    clusters_in,
+    clusters_of_inquiry,
     page_of_any_crawl,
-    pages_in,
+    pages_of_inquiry,
     request_clusters,
     request_passages,
     request_text_search,
-    shared_in,
+    shared_text_of_inquiry,
     text_inquiry,
 )
 from serving.access import AuthenticatedRequest, authenticated
@@ -44,20 +44,20 @@ KINDS = {"near": "The same or nearly the same text", "exact": "The same content"
 
 
 @of_run(HAS_NO_PAGES, methods=("GET", "HEAD", "POST"))
-def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+def copies_page(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Show clusters of copies (`?kind=`) in the run, or between the run and run `?against=` of the
     crawl `?other=`. A POST supplies a text.
     """
     if request.method == "POST":
-        return _supply(request, run)
-    here, trouble = _facts(request, run), ""
+        return _request_supplied_text(request, run)
+    here, trouble = _cluster_facts(request, run), ""
     skip, most = asked_number(request, "skip") or 0, choices_of(request).most(ROWS)
     try:
         against = here["against"] = _second_run(request, run)
         inquiry = request_clusters(
             run, against, near=here["kind"] == "near", skip=skip, most=most, by=request.user
         )
-        here |= {"inquiry": inquiry, "found": clusters_in(inquiry), "skip": skip}
+        here |= {"inquiry": inquiry, "found": clusters_of_inquiry(inquiry), "skip": skip}
         trouble = inquiry.why_failed
         if here["found"] and here["found"].count > skip + most:
             here["following"] = skip + most
@@ -68,7 +68,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     )
 
 
-def _facts(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
+def _cluster_facts(request: AuthenticatedRequest, run: Run) -> dict[str, Any]:
     kind = request.GET.get("kind", "near")
     return {
         "crawl": run.crawl,
@@ -93,7 +93,7 @@ def _second_run(request: AuthenticatedRequest, run: Run) -> Run | None:
     return None if against.pk == run.pk else against
 
 
-def _supply(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+def _request_supplied_text(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     text, file = str(request.POST.get("text", "")), request.FILES.get("file")
     with errors_told(request, BadOrder, InquiriesBusy):
         if file is not None:
@@ -105,19 +105,19 @@ def _supply(request: AuthenticatedRequest, run: Run) -> HttpResponse:
 
 
 @of_run(HAS_NO_PAGES)
-def of_text(request: AuthenticatedRequest, run: Run, text: int) -> HttpResponse:
+def copies_of_text_page(request: AuthenticatedRequest, run: Run, text: int) -> HttpResponse:
     """Show the pages with passages of a text, to the user who supplied it."""
     try:
         inquiry = text_inquiry(text, run.crawl_id, by=request.user)
     except NotFound as error:
         raise Http404(str(error)) from error
     here: dict[str, Any] = {"crawl": run.crawl, "run": run, "inquiry": inquiry}
-    here |= {"pages": pages_in(inquiry), "trouble": inquiry.why_failed}
+    here |= {"pages": pages_of_inquiry(inquiry), "trouble": inquiry.why_failed}
     return render_live(request, "copies/text_copies.html", "copies/_text_copies.html", here)
 
 
 @authenticated(needs="crawling.view_crawljob")
-def passages(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
+def passages_page(request: AuthenticatedRequest, pk: int, old: int, new: int) -> HttpResponse:
     """Show a page of the crawl side by side with a page of any crawl, `old`."""
     try:
         other = page_of_any_crawl(old)
@@ -129,7 +129,7 @@ def passages(request: AuthenticatedRequest, pk: int, old: int, new: int) -> Http
 
 
 @authenticated(needs="crawling.view_crawljob")
-def text_passages(request: AuthenticatedRequest, pk: int, text: int, new: int) -> HttpResponse:
+def text_passages_page(request: AuthenticatedRequest, pk: int, text: int, new: int) -> HttpResponse:
     """Show a page side by side with a text, to the user who supplied it."""
     page = wanted_page(pk, new)
     try:
@@ -144,19 +144,19 @@ def _side_by_side(
     request: AuthenticatedRequest, page: Page, inquiry: Inquiry, beside: dict[str, Any]
 ) -> HttpResponse:
     here = {"crawl": page.run.crawl, "run": page.run, "page": page, "inquiry": inquiry} | beside
-    here |= {"shared": shared_in(inquiry), "trouble": inquiry.why_failed}
+    here |= {"shared": shared_text_of_inquiry(inquiry), "trouble": inquiry.why_failed}
     return render_live(request, "copies/passages.html", "copies/_passages.html", here)
 
 
 urlpatterns = [
-    path("<int:pk>/copies/", show, name="copies"),
-    path("<int:pk>/copies/text/<int:text>/", of_text, name="text-copies"),
+    path("<int:pk>/copies/", copies_page, name="copies"),
+    path("<int:pk>/copies/text/<int:text>/", copies_of_text_page, name="text-copies"),
     path(
         "<int:pk>/copies/text/<int:text>/<int:new>/",
-        text_passages,
+        text_passages_page,
         name="text-passages",
     ),
-    path("<int:pk>/copies/passages/<int:old>/<int:new>/", passages, name="passages"),
+    path("<int:pk>/copies/passages/<int:old>/<int:new>/", passages_page, name="passages"),
 ]
 
 

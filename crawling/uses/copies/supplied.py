@@ -48,7 +48,7 @@ def compare_texts(one: str, other: str) -> SharedText:
     passages, shared = [], 0
     for is_shared, (a, a_to), (b, b_to) in _parts_of_both(*words):
         shared += a_to - a if is_shared else 0
-        texts = (_shortened(words[0][a:a_to]), _shortened(words[1][b:b_to]))
+        texts = (_shortened_text(words[0][a:a_to]), _shortened_text(words[1][b:b_to]))
         passages.append(Passage(is_shared, *texts))
     return SharedText(2 * shared / max(1, sum(map(len, words))), shared, passages)
 
@@ -59,7 +59,7 @@ Span = tuple[int, int]
 def _parts_of_both(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, Span, Span]]:
     """Each part: whether both texts share it, and its beginning and end in each of them."""
     at_one = at_other = 0
-    for a, b, size in _blocks(one, other):
+    for a, b, size in _shared_blocks(one, other):
         overlap = max(0, at_one - a, at_other - b)
         a, b, size = a + overlap, b + overlap, size - overlap
         if size <= 0:
@@ -72,19 +72,19 @@ def _parts_of_both(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[b
         yield False, (at_one, len(one)), (at_other, len(other))
 
 
-def _blocks(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+def _shared_blocks(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Shared passages: sequences of words in both texts, which may overlap at their ends."""
-    matches = ByUniqueItems(_rows(one), _rows(other)).get_matching_blocks()
+    matches = ByUniqueItems(_word_sequences(one), _word_sequences(other)).get_matching_blocks()
     return ((a, b, size + LEAST_WORDS - 1) for a, b, size in matches if size)
 
 
-def _rows(words: Sequence[str]) -> list[tuple[str, ...]]:
+def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:
     """All sequences of LEAST_WORDS words, since single words repeat too often."""
     folded = [word.casefold() for word in words]
     return list(zip(*(folded[at:] for at in range(LEAST_WORDS)), strict=False))
 
 
-def _shortened(words: Sequence[str]) -> str:
+def _shortened_text(words: Sequence[str]) -> str:
     text = " ".join(words)
     if len(text) <= MOST_SHOWN:
         return text
@@ -135,7 +135,7 @@ def _similar_pages(text: str, run: Run) -> list[int]:
 
 def _pages_with_passages(text: str, run: Run) -> list[int]:
     """Pages that contain one of several passages of the text, by the search index."""
-    phrases = list(_phrases(text.split()))
+    phrases = list(_sample_phrases(text.split()))
     wanted = SearchFilter(run.crawl_id, run.number)
     try:
         found = search_texts(" OR ".join(phrases), wanted, most=MOST_CANDIDATES)
@@ -144,7 +144,7 @@ def _pages_with_passages(text: str, run: Run) -> list[int]:
     return [hit.page.pk for hit in found.hits]
 
 
-def _phrases(words: Sequence[str]) -> Iterator[str]:
+def _sample_phrases(words: Sequence[str]) -> Iterator[str]:
     """Sequences of words from evenly spread places of the text."""
     last = len(words) - WORDS_OF_EACH
     for number in range(min(SEARCHED, last + 1)):

@@ -20,7 +20,7 @@ from crawling.base.errors import ArchiveTrouble, WrongState
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import run_of
 from crawling.jobs.kinds import JobKind
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.uses.exports.jobs import LATEST_MIRROR, MIRROR, WACZ
 from crawling.uses.exports.run_export import RunExport
 from crawling.uses.exports.state import ExportState, open_export, state_of
@@ -48,7 +48,7 @@ def export_run(kind: JobKind, options: dict[str, Any], out: OutputWrapper) -> No
     run = run_of(options)
     kind = LATEST_MIRROR if options.get("all_runs") else kind
     with suppress(WrongState):  # the state says what is wrong
-        work_here(open_export(run, kind))
+        run_in_this_process(open_export(run, kind))
     state = state_of(run, kind)
     if state.file is None:
         raise ArchiveTrouble(state.trouble or "Another process writes it; ask again in a moment.")

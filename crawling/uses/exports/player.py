@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 
 from crawling.jobs.enqueue import request_job
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.models import BackgroundJob
 from crawling.uses.exports.jobs import PLAYER
 
@@ -46,7 +46,7 @@ class PlayerState:
 
 
 def player_state(user: User) -> PlayerState:
-    job = seen_jobs().filter(kind=PLAYER.name).order_by("-pk").first()
+    job = visible_jobs().filter(kind=PLAYER.name).order_by("-pk").first()
     is_there = is_installed()
     is_open = bool(job and job.is_open)
     asks = not is_there and not is_open and user.has_perm(PERMISSION)

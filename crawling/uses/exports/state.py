@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from crawling.archive.selection import local_files
 from crawling.jobs.enqueue import jobs_of, open_job, request_job
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.jobs.kinds import JobKind
 from crawling.jobs.removal import CHANGED
 from crawling.models import ArchiveFile, BackgroundJob, Run
@@ -63,7 +63,7 @@ def made_export(kind: JobKind, job: int) -> RunExport | None:
     """The export that this job has made. None if the job has made none, or if the export's run is
     deleted.
     """
-    return next(_made_exports(seen_jobs().filter(kind=kind.name, pk=job)), None)
+    return next(_made_exports(visible_jobs().filter(kind=kind.name, pk=job)), None)
 
 
 def _made_exports(jobs: QuerySet[BackgroundJob]) -> Iterator[RunExport]:

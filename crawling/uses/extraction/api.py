@@ -25,10 +25,15 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.job_answers import CancellableOut, InquiryOut, answer_of, job_facts
 from crawling.dashboard.base.requests import get_crawl, get_page, get_run
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.models import BackgroundJob
 from crawling.orders.sections.reading import MAX_RULES
-from crawling.uses.extraction.asked import preview_in, request_preview, request_tables, tables_in
+from crawling.uses.extraction.asked import (
+    preview_of_inquiry,
+    request_preview,
+    request_tables,
+    tables_of_inquiry,
+)
 from crawling.uses.extraction.extractor_api import named
 from crawling.uses.extraction.jobs import EXTRACTION, request_extraction, rules_by_extractor
 from crawling.uses.extraction.page_tables import StoredTable
@@ -106,7 +111,7 @@ class ExtractionOut(CancellableOut):
     trouble: str = Field(description="why it was given up")
 
 
-def _facts(one: BackgroundJob) -> dict[str, Any]:
+def _extraction_facts(one: BackgroundJob) -> dict[str, Any]:
     counts = {name: one.progress.get(name, 0) for name in ("pages", "unreadable", "rows")}
     extractor = one.spec.get("extractor", "")
     return {**job_facts(one), **counts, "rules": one.spec["rules"], "extractor": extractor}
@@ -129,19 +134,19 @@ def get_rule_preview(
     is 202 with `Retry-After`.
     """
     inquiry = request_preview(get_run(crawl_id, run), read_rules(rules), by=request.user)
-    return answer_of(request, response, inquiry, preview_in(inquiry))
+    return answer_of(request, response, inquiry, preview_of_inquiry(inquiry))
 
 
 @listed(
     extraction,
     "/{crawl_id}/extractions",
-    QueryList(ExtractionOut, is_oldest_first=True, read=partial(map, _facts)),
+    QueryList(ExtractionOut, is_oldest_first=True, read=partial(map, _extraction_facts)),
     summary="Runs of the crawl that were read again for extraction rules",
 )
 @may_view
 def list_extractions(request: AuthenticatedRequest, crawl_id: CrawlId) -> QuerySet[BackgroundJob]:
     """Includes the progress of each, in the order of the requests."""
-    rows = seen_jobs().filter(kind=EXTRACTION.name, run__crawl=get_crawl(crawl_id))
+    rows = visible_jobs().filter(kind=EXTRACTION.name, run__crawl=get_crawl(crawl_id))
     return rows.select_related("run", "cancelled_by")
 
 
@@ -168,7 +173,7 @@ def create_extraction(
     else:
         rules = checked_rules(body.rules)
     job = request_extraction(one, rules, by=request.user, extractor=extractor)
-    return Status(202, _facts(job))
+    return Status(202, _extraction_facts(job))
 
 
 class TableOut(Schema):
@@ -202,14 +207,14 @@ def get_page_tables(
     """
     page = get_page(crawl_id, page_id)
     inquiry = request_tables(page, by=request.user)
-    found, told = tables_in(inquiry), None
+    found, told = tables_of_inquiry(inquiry), None
     if found is not None:
         items = [_table_json(table) for table in found.tables]
         told = {"url": page.url.url, "more": found.more, "unread": found.unread, "items": items}
-    return answer_of(request, response, inquiry, told, failure=_unreadable)
+    return answer_of(request, response, inquiry, told, failure=_tables_unreadable)
 
 
-def _unreadable(why: str) -> NotFound:
+def _tables_unreadable(why: str) -> NotFound:
     return NotFound(f"The tables cannot be read. {why}")
 
 

@@ -31,7 +31,7 @@ def request_preview(
     return ask_once(RULES.name, question, by=by, run=run)
 
 
-def preview_in(inquiry: Inquiry) -> RulePreview | None:
+def preview_of_inquiry(inquiry: Inquiry) -> RulePreview | None:
     """The preview of an answer; None if there is no answer yet."""
     return None if inquiry.answer is None else PREVIEW.validate_python(inquiry.answer)
 
@@ -41,6 +41,6 @@ def request_tables(page: Page, *, by: User | None) -> Inquiry:
     return ask_once(PAGE_TABLES.name, {"page": page.pk}, by=by, run=page.run)
 
 
-def tables_in(inquiry: Inquiry) -> PageTables | None:
+def tables_of_inquiry(inquiry: Inquiry) -> PageTables | None:
     """The tables of an answer; None if there is no answer yet."""
     return None if inquiry.answer is None else TABLES.validate_python(inquiry.answer)

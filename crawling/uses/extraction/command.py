@@ -19,10 +19,10 @@ from crawling.dashboard.base.crawl_views import find_crawl
 from crawling.dashboard.base.requests import get_page, get_run
 from crawling.dashboard.management.command_words import Subcommand
 from crawling.dashboard.management.run_options import add_run_option, run_of
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import CrawlJob, Page
 from crawling.uses.extraction.jobs import open_extraction, rules_by_extractor
-from crawling.web.addresses import BadUrl, as_signed, fingerprint, read_address
+from crawling.web.addresses import BadUrl, fingerprint, read_address, signed_64_bits
 from serving.listing.command import print_rows, write_rows
 
 WORDS = "extract again from the stored pages of a run, or try rules on them"
@@ -51,10 +51,10 @@ def show_tables(options: dict[str, Any], out: OutputWrapper) -> None:
 
     if options["export"] and options["table"] is None:
         raise CommandError("--export: say which table with --table")
-    page = _page(find_crawl(options["crawl"]), options)
+    page = _page_named(find_crawl(options["crawl"]), options)
     found = tables_of(page)
     if options["table"] is None:
-        print_rows(found.tables, options, out, _line)
+        print_rows(found.tables, options, out, _table_line)
         return
     table = found.table(options["table"])
     if table is None:
@@ -69,12 +69,12 @@ def show_tables(options: dict[str, Any], out: OutputWrapper) -> None:
             out.write(str(piece), ending="")
 
 
-def _line(table: StoredTable) -> str:
+def _table_line(table: StoredTable) -> str:
     size = f"{table.columns:,} columns, {len(table.rows):,} rows"
     return f"{table.number:>4}  {size}  {table.caption}".rstrip()
 
 
-def _page(crawl: CrawlJob, options: dict[str, Any]) -> Page:
+def _page_named(crawl: CrawlJob, options: dict[str, Any]) -> Page:
     """The page with this id, or with this address in a run. Raises CommandError, NotFound,
     Withdrawn, UnknownCrawl or UnknownRun.
     """
@@ -85,7 +85,7 @@ def _page(crawl: CrawlJob, options: dict[str, Any]) -> Page:
         except BadUrl as error:
             raise CommandError(f"PAGE: {error}") from error
         pages = Page.objects.filter(run=get_run(crawl.pk, options["run"]))
-        known = pages.filter(url__fingerprint=as_signed(fingerprint(url)), url__url=url)
+        known = pages.filter(url__fingerprint=signed_64_bits(fingerprint(url)), url__url=url)
         number = known.values_list("pk", flat=True).first()
         if number is None:
             raise NotFound(f"The run has no stored page {url}.")
@@ -112,10 +112,10 @@ def add_extraction_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def extract(options: dict[str, Any], out: OutputWrapper) -> None:
+def extract_again_by_command(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CrawlError."""
     # these import readers of documents, which other commands do not need
-    from crawling.uses.extraction.rule_previews import checked_rules, preview, read_rules
+    from crawling.uses.extraction.rule_previews import checked_rules, preview_rules, read_rules
 
     run, given, extractor = run_of(options), options["rules"], options["extractor"]
     if given and extractor:
@@ -127,14 +127,16 @@ def extract(options: dict[str, Any], out: OutputWrapper) -> None:
     else:
         extractor, rules = run.crawl.extractor, checked_rules(run.crawl.extract)
     if options["preview"]:
-        for page in preview(run, rules).pages:
+        for page in preview_rules(run, rules).pages:
             if options["json"]:
                 out.write(json.dumps(asdict(page)))
                 continue
             for rule in page.rules:
                 out.write(f"{page.url}  {rule.name} {rule.count}  {', '.join(rule.values)}")
         return
-    progress = work_here(open_extraction(run, rules, by=None, extractor=extractor)).progress
+    progress = run_in_this_process(
+        open_extraction(run, rules, by=None, extractor=extractor)
+    ).progress
     facts = {name: progress[name] for name in ("rows", "pages", "unreadable")}
     line = f"{facts['rows']:,} rows of {facts['pages']:,} pages"
     out.write(json.dumps(facts) if options["json"] else line)
@@ -156,7 +158,7 @@ def add_extractor_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--delete", action="store_true", help="delete it; crawls keep its rules")
 
 
-def name_rules(options: dict[str, Any], out: OutputWrapper) -> None:
+def save_named_rules(options: dict[str, Any], out: OutputWrapper) -> None:
     """Raises CrawlError."""
     # these import readers of documents, which other commands do not need
     from crawling.uses.extraction import extractors
@@ -164,7 +166,9 @@ def name_rules(options: dict[str, Any], out: OutputWrapper) -> None:
 
     name = options["name"]
     if name is None:
-        print_rows(extractors.rows_of(list(extractors.extractors())), options, out, _extractor_line)
+        print_rows(
+            extractors.extractor_rows(list(extractors.extractors())), options, out, _extractor_line
+        )
         return
     if options["rules"]:
         rules = read_rules("\n".join(options["rules"]))
@@ -185,7 +189,7 @@ def name_rules(options: dict[str, Any], out: OutputWrapper) -> None:
         for sentence in refused:
             out.write(sentence)
         out.write(f"Revision {one.revision} was given to: {done:,}")
-    print_rows(extractors.rows_of([one]), options, out, _extractor_rules)
+    print_rows(extractors.extractor_rows([one]), options, out, _extractor_rules)
 
 
 def _extractor_line(row: ExtractorRow) -> str:
@@ -198,7 +202,7 @@ def _extractor_rules(row: ExtractorRow) -> str:
 
 
 COMMANDS = (
-    Subcommand("extractor", WORDS_OF_EXTRACTORS, add_extractor_arguments, name_rules, False),
-    Subcommand("extract", WORDS, add_extraction_arguments, extract),
+    Subcommand("extractor", WORDS_OF_EXTRACTORS, add_extractor_arguments, save_named_rules, False),
+    Subcommand("extract", WORDS, add_extraction_arguments, extract_again_by_command),
     Subcommand("tables", WORDS_OF_TABLES, add_table_arguments, show_tables),
 )

@@ -21,12 +21,12 @@ from crawling.orders.sections.reading import MAX_RULES
 from crawling.uses.extraction.extractors import (
     ExtractorRow,
     edit_extractor,
+    extractor_rows,
     extractors,
+    find_extractor,
     give_newest,
     remove_extractor,
-    rows_of,
     save_extractor,
-    wanted_extractor,
 )
 from crawling.uses.extraction.models import Extractor
 from serving.access import AuthenticatedRequest
@@ -94,7 +94,7 @@ REVISIONS = 50
 
 
 def _extractor_json(one: Extractor) -> dict[str, Any]:
-    (row,) = rows_of([one])
+    (row,) = extractor_rows([one])
     revisions = [
         {"number": kept.number, "rules": kept.rules, "by": str(kept.by or ""), "at": kept.at}
         for kept in one.revisions.select_related("by")[:REVISIONS]
@@ -105,7 +105,7 @@ def _extractor_json(one: Extractor) -> dict[str, Any]:
 @listed(
     named,
     "",
-    QueryList(ExtractorRow, is_oldest_first=True, read=rows_of),
+    QueryList(ExtractorRow, is_oldest_first=True, read=extractor_rows),
     summary="List extractors, with how many crawls use each",
 )
 @may_view
@@ -126,7 +126,7 @@ def create_extractor(
 @named.get("/{extractor_id}", response=ExtractorOut, summary="Get an extractor")
 @may_view
 def get_extractor(request: AuthenticatedRequest, extractor_id: ExtractorId) -> dict[str, Any]:
-    return _extractor_json(wanted_extractor(extractor_id))
+    return _extractor_json(find_extractor(extractor_id))
 
 
 @named.patch("/{extractor_id}", response=ExtractorOut, summary="Edit an extractor")
@@ -137,7 +137,7 @@ def update_extractor(
     asked: Annotated[NewRevision, Body()],
 ) -> dict[str, Any]:
     """The rules become its next revision. Crawls keep the revision that their orders name."""
-    one = wanted_extractor(extractor_id)
+    one = find_extractor(extractor_id)
     return _extractor_json(
         edit_extractor(one, asked.rules, by=request.user, revision=asked.revision)
     )
@@ -148,7 +148,7 @@ def update_extractor(
 )
 @may_delete
 def delete_extractor(request: AuthenticatedRequest, extractor_id: ExtractorId) -> Status:
-    remove_extractor(wanted_extractor(extractor_id), by=request.user)
+    remove_extractor(find_extractor(extractor_id), by=request.user)
     return Status(204, None)
 
 
@@ -162,5 +162,5 @@ def give_newest_revision(
     request: AuthenticatedRequest, extractor_id: ExtractorId
 ) -> dict[str, Any]:
     """Those on which the user acts, 200 at a time. Runs that are over keep their fields."""
-    done, refused = give_newest(wanted_extractor(extractor_id), by=request.user)
+    done, refused = give_newest(find_extractor(extractor_id), by=request.user)
     return {"crawls": done, "refused": refused}

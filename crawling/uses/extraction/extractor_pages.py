@@ -25,19 +25,19 @@ from crawling.uses.extraction.extractors import (
     MOST_CRAWLS,
     crawls_of,
     edit_extractor,
+    extractor_rows,
     extractors,
+    find_extractor,
     give_newest,
     may_edit,
     remove_extractor,
     removed_extractors,
     restore_extractor,
-    rows_of,
     save_extractor,
-    wanted_extractor,
 )
 from crawling.uses.extraction.models import Extractor
 from crawling.uses.extraction.rule_previews import read_rules
-from crawling.uses.extraction.rules_page import LONGEST, lines_of
+from crawling.uses.extraction.rules_page import LONGEST, rules_as_lines
 from serving.access import AuthenticatedRequest, authenticated, require
 from serving.requests import asked_text
 
@@ -46,13 +46,13 @@ SHOWN, REVISIONS = 50, 20
 
 
 @authenticated(needs="crawling.view_crawljob")
-def show_all(request: AuthenticatedRequest) -> HttpResponse:
-    rows = rows_of(list(extractors()))
+def extractors_page(request: AuthenticatedRequest) -> HttpResponse:
+    rows = extractor_rows(list(extractors()))
     return render(request, "extraction/extractors.html", {"rows": rows})
 
 
 @authenticated(needs="crawling.add_crawljob", methods=("GET", "HEAD", "POST"))
-def new(request: AuthenticatedRequest) -> HttpResponse:
+def new_extractor_page(request: AuthenticatedRequest) -> HttpResponse:
     """Save `rules` under a `name`. The form begins with the values in the address. `next` leads
     back to the page on which the rules were tried.
     """
@@ -68,18 +68,18 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def extractor_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show one extractor. A POST saves its `rules` as the next revision."""
     if request.method == "POST":
         require(request.user, "crawling.change_crawljob")
     one, errors = _extractor_or_404(pk), dict[str, str]()
-    rules = lines_of(one.rules)
+    rules = rules_as_lines(one.rules)
     if request.method == "POST":
         rules = asked_text(request.POST, "rules", most=LONGEST)
-        errors = _save(request, one, rules)
+        errors = _save_rules(request, one, rules)
         if not errors:
             return redirect("crawling:extractor", pk)
-    (row,) = rows_of([one])
+    (row,) = extractor_rows([one])
     found = list(crawls_of(one).select_related("created_by").order_by("name")[:SHOWN])
     mine = crawls_acted_on(request.user, [crawl.pk for crawl in found])
     here: dict[str, Any] = {
@@ -91,7 +91,8 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "crawls": [(crawl, read_reference(crawl.extractor)[1]) for crawl in found],
         "older": sum(crawl.extractor != one.reference and crawl.pk in mine for crawl in found),
         "revisions": [
-            (kept, lines_of(kept.rules)) for kept in one.revisions.select_related("by")[:REVISIONS]
+            (kept, rules_as_lines(kept.rules))
+            for kept in one.revisions.select_related("by")[:REVISIONS]
         ],
     }
     return render(request, "extraction/extractor.html", here, status=422 if errors else 200)
@@ -99,12 +100,12 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 def _extractor_or_404(pk: int) -> Extractor:
     try:
-        return wanted_extractor(pk)
+        return find_extractor(pk)
     except NotFound as error:
         raise Http404(str(error)) from error
 
 
-def _save(request: AuthenticatedRequest, one: Extractor, rules: str) -> dict[str, str]:
+def _save_rules(request: AuthenticatedRequest, one: Extractor, rules: str) -> dict[str, str]:
     """Save the rules. Return the mistakes by field, which are empty if the rules are saved."""
     errors: dict[str, str] = {}
     number = request.POST.get("revision", "")
@@ -123,7 +124,7 @@ def _save(request: AuthenticatedRequest, one: Extractor, rules: str) -> dict[str
 
 
 @authenticated(needs="crawling.delete_crawljob", methods=("GET", "HEAD", "POST"))
-def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def remove_extractor_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Ask for a confirmation, with the crawls that use the extractor. Once confirmed, delete it."""
     one = _extractor_or_404(pk)
     if request.method == "POST":
@@ -137,7 +138,7 @@ def remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs="crawling.delete_crawljob", methods=("POST",))
-def restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def restore_removed_extractor(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     with errors_told(request, NotFound):
         one = restore_extractor(pk, by=request.user)
         messages.success(request, f"The extractor {one.name} is there again.")
@@ -145,7 +146,7 @@ def restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
-def give(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def give_newest_revision_to_crawls(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Give its newest revision to the crawls that use it and on which the user may act."""
     one = _extractor_or_404(pk)
     with errors_told(request, BadOrder):
@@ -163,12 +164,12 @@ def give(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 urlpatterns = [
-    path("extractors/", show_all, name="extractors"),
-    path("extractors/new/", new, name="extractor-new"),
-    path("extractors/<int:pk>/", show, name="extractor"),
-    path("extractors/<int:pk>/remove/", remove, name="extractor-remove"),
-    path("extractors/<int:pk>/restore/", restore, name="extractor-restore"),
-    path("extractors/<int:pk>/crawls/", give, name="extractor-crawls"),
+    path("extractors/", extractors_page, name="extractors"),
+    path("extractors/new/", new_extractor_page, name="extractor-new"),
+    path("extractors/<int:pk>/", extractor_page, name="extractor"),
+    path("extractors/<int:pk>/remove/", remove_extractor_page, name="extractor-remove"),
+    path("extractors/<int:pk>/restore/", restore_removed_extractor, name="extractor-restore"),
+    path("extractors/<int:pk>/crawls/", give_newest_revision_to_crawls, name="extractor-crawls"),
 ]
 
 

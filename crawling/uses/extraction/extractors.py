@@ -56,7 +56,7 @@ def extractors() -> QuerySet[Extractor]:
     return Extractor.objects.select_related("created_by").filter(removed_at=None)
 
 
-def rows_of(found: list[Extractor]) -> list[ExtractorRow]:
+def extractor_rows(found: list[Extractor]) -> list[ExtractorRow]:
     """Rows for a list, with the crawls that use each extractor."""
     used, older = Counter[str](), Counter[str]()
     newest = {one.name: one.revision for one in found}
@@ -80,7 +80,7 @@ def rows_of(found: list[Extractor]) -> list[ExtractorRow]:
     ]
 
 
-def wanted_extractor(number: int) -> Extractor:
+def find_extractor(number: int) -> Extractor:
     """Raises NotFound."""
     found = extractors().filter(pk=number).first()
     if found is None:
@@ -238,22 +238,22 @@ def give_newest(extractor: Extractor, *, by: User | None) -> tuple[int, list[str
     return done, refused
 
 
-def _as_rules(one: Extractor) -> ExtractorRules:
+def _rules_of_revision(one: Extractor) -> ExtractorRules:
     return ExtractorRules(one.name, one.revision, one.rules)
 
 
 def newest_rules() -> list[ExtractorRules]:
-    return [_as_rules(one) for one in extractors()]
+    return [_rules_of_revision(one) for one in extractors()]
 
 
 def find_rules(name: str, revision: int | None) -> ExtractorRules | None:
     if revision is None:
         one = extractors().filter(name=name).first()
-        return _as_rules(one) if one else None
+        return _rules_of_revision(one) if one else None
     found = ExtractorRevision.objects.select_related("extractor")
     row = found.filter(extractor__name=name, number=revision).first()
     return ExtractorRules(name, revision, row.rules) if row else None
 
 
 def save_rules(name: str, rules: Mapping[str, str], by: User | None) -> ExtractorRules:
-    return _as_rules(save_extractor(name, rules, by=by))
+    return _rules_of_revision(save_extractor(name, rules, by=by))

@@ -11,7 +11,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from crawling.base.errors import NotFound, WrongState
-from crawling.datasets.extracted_fields import AGAIN, FieldRules, rules_of
+from crawling.datasets.extracted_fields import AGAIN, FieldRules, field_rules
 from crawling.jobs.enqueue import open_job, request_job
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, JobResult, JobScope
 from crawling.jobs.running_job import RunningJob
@@ -23,7 +23,7 @@ from crawling.runs.crawls.extractor_rules import ExtractorRules, named_rules
 MEMORY_MIB = 96
 
 
-def _work(job: RunningJob) -> JobResult:
+def _extract_again(job: RunningJob) -> JobResult:
     # readers of documents are imported only where they are needed
     from crawling.uses.extraction.reading import extract_again
 
@@ -34,7 +34,7 @@ EXTRACTION = JobKind(
     name=AGAIN,
     label="extraction",
     done="extracted",
-    work=_work,
+    work=_extract_again,
     memory=lambda job: MEMORY_MIB,
     # the rows belong to the run, so they are deleted with it and with withdrawn pages; the job
     # itself has only counts
@@ -75,7 +75,7 @@ def rules_by_extractor(run: Run, reference: str) -> tuple[str, dict[str, str]]:
     found = named_rules(reference)
     if found is None:
         raise NotFound(f"There is no extractor {reference!r}.")
-    return found.reference, newest_rules_of(rules_of(run), found)
+    return found.reference, newest_rules_of(field_rules(run), found)
 
 
 def newest_rules_of(used: FieldRules, wanted: ExtractorRules) -> dict[str, str]:
@@ -109,12 +109,12 @@ def _answer_preview(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return answer_preview(question)
 
 
-def _tables(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _answer_tables(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     from crawling.uses.extraction.page_tables import answer_tables
 
     return answer_tables(question)
 
 
 RULES = question_kind("rules", "preview of extraction rules", _answer_preview, scope=JobScope.CRAWL)
-PAGE_TABLES = question_kind("tables", "tables of a page", _tables, scope=JobScope.CRAWL)
+PAGE_TABLES = question_kind("tables", "tables of a page", _answer_tables, scope=JobScope.CRAWL)
 KINDS = (EXTRACTION, RULES, PAGE_TABLES)

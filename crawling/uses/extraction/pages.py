@@ -32,13 +32,13 @@ from crawling.dashboard.pages.downloads import extracted_rows_file
 from crawling.dashboard.pages.field_columns import with_cells
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.run.pages import PageWindow, page_count, pages_of
-from crawling.datasets.extracted_fields import FieldRules, rules_of
+from crawling.datasets.extracted_fields import FieldRules, field_rules
 from crawling.datasets.lag import Derived
 from crawling.jobs.enqueue import jobs_of
 from crawling.models import CrawlJob, Page, Run
-from crawling.orders.sections.reading import in_revision, read_reference
+from crawling.orders.sections.reading import read_reference, revision_in_words
 from crawling.runs.crawls.extractor_rules import named_rules
-from crawling.uses.extraction.asked import request_tables, tables_in
+from crawling.uses.extraction.asked import request_tables, tables_of_inquiry
 from crawling.uses.extraction.extractor_pages import DELETED, EXTRACTOR
 from crawling.uses.extraction.extractor_pages import urlpatterns as extractor_patterns
 from crawling.uses.extraction.jobs import (
@@ -48,7 +48,7 @@ from crawling.uses.extraction.jobs import (
     request_extraction,
 )
 from crawling.uses.extraction.page_tables import StoredTable
-from crawling.uses.extraction.pointing import may_be_pointed_at
+from crawling.uses.extraction.pointing import has_selectable_elements
 from crawling.uses.extraction.pointing import urlpatterns as pointing_patterns
 from crawling.uses.extraction.rule_previews import read_rules
 from crawling.uses.extraction.rules_page import LONGEST, preview_facts
@@ -64,7 +64,7 @@ HAS_NO_PAGES = "nothing was taken out of its pages yet"
 
 
 @authenticated(needs="crawling.view_crawljob")
-def table(
+def table_csv(
     request: AuthenticatedRequest, pk: int, url: int, number: int, kind: str
 ) -> HttpResponseBase:
     """Send one table as CSV. If no background job has read it yet, redirect to the stored page with
@@ -73,7 +73,7 @@ def table(
     page = wanted_page(pk, url)
     with errors_told(request, InquiriesBusy):
         inquiry = request_tables(page, by=request.user)
-        found = tables_in(inquiry)
+        found = tables_of_inquiry(inquiry)
         if found is not None:
             one = found.table(int(number))
             if one is None:
@@ -98,24 +98,24 @@ def table_file(page: Page, table: StoredTable) -> Download:
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def extracted(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def extracted_data_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Show the extracted data of each page of a run, and what `?rules=`, or the rules of
     `?extractor=`, match on its latest pages. A POST requests that the run's pages are read again.
     """
     if request.method == "POST":
-        return _extract_again(request, wanted_run(request, pk, HAS_NO_PAGES))
+        return _request_extraction(request, wanted_run(request, pk, HAS_NO_PAGES))
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     here: dict[str, Any] = {"crawl": job, "run": run}
     if run:
-        used = rules_of(run)
-        here |= _rows(request, run, used) | preview_facts(request, run, used)
-        here |= {"lag": read_lag(run, Derived.FIELDS), "ways": _ways_again(run, used)}
+        used = field_rules(run)
+        here |= _rows_facts(request, run, used) | preview_facts(request, run, used)
+        here |= {"lag": read_lag(run, Derived.FIELDS), "ways": _newer_rules(run, used)}
         here["extraction"] = jobs_of(EXTRACTION, run).first()
     return render_live(request, "extraction/extracted.html", "extraction/_rule_preview.html", here)
 
 
-def _rows(request: AuthenticatedRequest, run: Run, used: FieldRules) -> dict[str, Any]:
+def _rows_facts(request: AuthenticatedRequest, run: Run, used: FieldRules) -> dict[str, Any]:
     """A row for each page on which a rule found something, after the page `?after=` or just before
     `?before=`, in the order of their fetches.
     """
@@ -128,7 +128,7 @@ def _rows(request: AuthenticatedRequest, run: Run, used: FieldRules) -> dict[str
     number = (asked_number(request, "page") or 1) if window.preceding else 1
     return {
         "used": used,
-        "extractor": in_revision(used.extractor),
+        "extractor": revision_in_words(used.extractor),
         "fields": names,
         "window": window,
         "pages": with_cells(run, window.pages, names),
@@ -136,7 +136,7 @@ def _rows(request: AuthenticatedRequest, run: Run, used: FieldRules) -> dict[str
     }
 
 
-def _ways_again(run: Run, used: FieldRules) -> list[tuple[str, str]]:
+def _newer_rules(run: Run, used: FieldRules) -> list[tuple[str, str]]:
     """The newer rules by which the pages may be read again, each as the value that a button sends,
     and its words.
     """
@@ -155,7 +155,7 @@ def _ways_again(run: Run, used: FieldRules) -> list[tuple[str, str]]:
 
 
 @needs("crawling.change_crawljob")
-def _extract_again(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+def _request_extraction(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Extract again by the rules in the form, by those of the order, or by those of an extractor.
     `load` orders the rows as a file, too.
     """
@@ -192,10 +192,10 @@ urlpatterns = [
     re_path(
         r"^(?P<pk>[0-9]{1,18})/pages/(?P<url>[0-9]{1,18})/table-(?P<number>[0-9]{1,9})"
         r"\.(?P<kind>csv)$",
-        table,
+        table_csv,
         name="page-table",
     ),
-    path("<int:pk>/extracted/", extracted, name="extracted"),
+    path("<int:pk>/extracted/", extracted_data_page, name="extracted"),
     file_route("extracted", ("csv", "json"), extracted_file),
     *pointing_patterns,
     *extractor_patterns,
@@ -203,7 +203,9 @@ urlpatterns = [
 
 
 def _address_to_point(page: Page, crawl: int) -> str:
-    return reverse("crawling:fields", args=[crawl, page.pk]) if may_be_pointed_at(page) else ""
+    return (
+        reverse("crawling:fields", args=[crawl, page.pk]) if has_selectable_elements(page) else ""
+    )
 
 
 LINKS = (

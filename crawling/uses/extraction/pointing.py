@@ -17,7 +17,7 @@ from crawling.archive.snapshot_view import snapshot_of
 from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.requests import wanted_page
 from crawling.dashboard.pages.stored_view import HTML, charset_of
-from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.extracted_fields import field_rules
 from crawling.models import Page
 from crawling.uses.extraction.rules_page import preview_facts
 from serving.access import AuthenticatedRequest, authenticated
@@ -33,27 +33,27 @@ POLICY = (
 SCRIPTS = ("vendor/css-selector-generator-3.9.4/index.js", "point.js")
 
 
-def may_be_pointed_at(page: Page) -> bool:
+def has_selectable_elements(page: Page) -> bool:
     return page.content_type in HTML and bool(page.bytes)
 
 
 @authenticated(needs="crawling.view_crawljob")
-def fields(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
+def point_at_fields_page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """Show a stored page, and beside it the matches of `?rules=` on this page and on others."""
     page = wanted_page(pk, url)
-    if not may_be_pointed_at(page):
+    if not has_selectable_elements(page):
         raise Http404("Rules find something on stored HTML pages only.")
     here = {"crawl": page.run.crawl, "run": page.run, "page": page}
-    here |= preview_facts(request, page.run, rules_of(page.run), page=page)
+    here |= preview_facts(request, page.run, field_rules(page.run), page=page)
     return render_live(request, "extraction/fields.html", "extraction/_rule_preview.html", here)
 
 
 @xframe_options_sameorigin
 @authenticated(needs="crawling.view_crawljob")
-def framed(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
+def framed_page(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
     """The stored page as it looked. It has no scripts except ours, which report selectors."""
     page = wanted_page(pk, url)
-    if not may_be_pointed_at(page):
+    if not has_selectable_elements(page):
         raise Http404("Rules find something on stored HTML pages only.")
     try:
         document = snapshot_of(page, charset_of(page), lambda _: "").document
@@ -76,6 +76,6 @@ def framed(request: AuthenticatedRequest, pk: int, url: int) -> HttpResponse:
 
 
 urlpatterns = [
-    path("<int:pk>/pages/<int:url>/fields/", fields, name="fields"),
-    path("<int:pk>/pages/<int:url>/fields/page/", framed, name="fields-page"),
+    path("<int:pk>/pages/<int:url>/fields/", point_at_fields_page, name="fields"),
+    path("<int:pk>/pages/<int:url>/fields/page/", framed_page, name="fields-page"),
 ]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 
 from crawling.base.errors import ArchiveTrouble
-from crawling.datasets.stored_documents import extracted_again, html_pages
+from crawling.datasets.stored_documents import extract_from_page, html_pages
 from crawling.frontier.record.page_rows import replace_extracted
 from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import JobGone, RunningJob
@@ -26,14 +26,14 @@ def extract_again(job: RunningJob) -> JobResult:
     """
     if not job.progress:
         job.note(done=0, of=html_pages(job.run).count(), pages=0, unreadable=0, rows=0)
-    while pages := _pages(job):
+    while pages := _next_pages(job):
         _replace_rows(job, pages)
         if not job.goes_on():
             return None
     return {}
 
 
-def _pages(job: RunningJob) -> list[Page]:
+def _next_pages(job: RunningJob) -> list[Page]:
     following = html_pages(job.run).filter(pk__gt=job.row.bookmark or 0)
     return list(following.order_by("pk")[:SLICE])
 
@@ -65,7 +65,7 @@ def _extracted_rows(
     found: dict[int, list[tuple[str, str]]] = {}
     for page in pages:
         try:
-            found[page.pk] = extracted_again(run, page, rules)
+            found[page.pk] = extract_from_page(run, page, rules)
         except ArchiveTrouble as trouble:
             facts = {"page": page.pk, "why": str(trouble)}
             logger.warning("a page cannot be read again", extra=facts)

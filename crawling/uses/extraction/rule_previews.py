@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from crawling.base.errors import ArchiveTrouble, BadOrder
-from crawling.datasets.stored_documents import extracted_from, html_pages, stored_tree
+from crawling.datasets.stored_documents import extract_from_tree, html_pages, stored_tree
 from crawling.models import Run
 from crawling.orders.fields import fields_of
 from crawling.orders.sections.reading import ReadingPart
@@ -98,10 +98,10 @@ def answer_preview(question: Mapping[str, Any]) -> dict[str, Any]:
     run = Run.objects.select_related("crawl").filter(pk=question["run"]).first()
     if run is None:
         raise ArchiveTrouble("The run was deleted meanwhile.")
-    return asdict(preview(run, question["rules"], first=question.get("page")))
+    return asdict(preview_rules(run, question["rules"], first=question.get("page")))
 
 
-def preview(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> RulePreview:
+def preview_rules(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> RulePreview:
     """The matches of the rules on the latest pages. This reads foreign documents.
 
     first: the id of a page that is read before these.
@@ -114,25 +114,25 @@ def preview(run: Run, rules: Mapping[str, str], *, first: int | None = None) -> 
     for page in found[:MOST_PAGES]:
         try:
             document = stored_tree(run, page)
-            values = extracted_from(page, document, rules)
+            values = extract_from_tree(page, document, rules)
         except ArchiveTrouble as trouble:
             pages.append(PageMatches(page.pk, page.url.url, [], str(trouble)))
             continue
         of_page = Counter(name for name, _ in values)
         for name, count in of_page.items():
             counts[name] += count
-        matches = [RuleMatches(name, of_page[name], _first_values(values, name)) for name in rules]
-        tables = list(starmap(_size, enumerate(find_tables(document)[0], 1)))
+        matches = [RuleMatches(name, of_page[name], _sample_values(values, name)) for name in rules]
+        tables = list(starmap(_table_size, enumerate(find_tables(document)[0], 1)))
         pages.append(PageMatches(page.pk, page.url.url, matches, tables=tables))
         if time.monotonic() > until:
             break
     return RulePreview(pages, counts)
 
 
-def _first_values(values: list[tuple[str, str]], name: str) -> list[str]:
+def _sample_values(values: list[tuple[str, str]], name: str) -> list[str]:
     return [value[:MOST_LENGTH] for one, value in values if one == name][:MOST_VALUES]
 
 
-def _size(number: int, table: FoundTable) -> TableSize:
+def _table_size(number: int, table: FoundTable) -> TableSize:
     columns = len(table.rows[0]) if table.rows else 0
     return TableSize(number, table.caption[:MOST_LENGTH], columns, len(table.rows))

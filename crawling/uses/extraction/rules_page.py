@@ -11,7 +11,7 @@ from crawling.base.errors import BadOrder, InquiriesBusy
 from crawling.datasets.extracted_fields import FieldRules
 from crawling.models import Page, Run
 from crawling.runs.crawls.extractor_rules import named_rules, newest_rules
-from crawling.uses.extraction.asked import preview_in, request_preview
+from crawling.uses.extraction.asked import preview_of_inquiry, request_preview
 from crawling.uses.extraction.rule_previews import read_rules
 from serving.access import AuthenticatedRequest
 from serving.requests import asked_text
@@ -20,7 +20,7 @@ from serving.requests import asked_text
 LONGEST = 5_000
 
 
-def lines_of(rules: Mapping[str, str]) -> str:
+def rules_as_lines(rules: Mapping[str, str]) -> str:
     return "\n".join(f"{name} = {rule}" for name, rule in sorted(rules.items()))
 
 
@@ -31,9 +31,11 @@ def preview_facts(
     `?extractor=`, and their matches on the latest pages, with `page` as the first.
     """
     chosen = named_rules(asked_text(request.GET, "extractor", most=LONGEST))
-    asked = lines_of(chosen.rules) if chosen else asked_text(request.GET, "rules", most=LONGEST)
+    asked = (
+        rules_as_lines(chosen.rules) if chosen else asked_text(request.GET, "rules", most=LONGEST)
+    )
     here: dict[str, Any] = {
-        "given": asked or lines_of(used.rules),
+        "given": asked or rules_as_lines(used.rules),
         "is_asked": bool(asked),
         "offered": newest_rules(),
         "chosen": chosen.name if chosen else "",
@@ -41,7 +43,7 @@ def preview_facts(
     if asked:
         try:
             inquiry = request_preview(run, read_rules(asked), by=request.user, page=page)
-            here |= {"inquiry": inquiry, "preview": preview_in(inquiry)}
+            here |= {"inquiry": inquiry, "preview": preview_of_inquiry(inquiry)}
             here["trouble"] = inquiry.why_failed
         except (BadOrder, InquiriesBusy) as trouble:
             here["trouble"] = str(trouble)

@@ -133,7 +133,7 @@ class Captures:
         """
         is_revisit = answer.kind == "revisit"
         row = (
-            *(answer.address.url, _text(answer.at.at), answer.at.lasts.total_seconds()),
+            *(answer.address.url, _time_as_text(answer.at.at), answer.at.lasts.total_seconds()),
             *(answer.address.host_key, json.dumps(facts), id_key(answer.stated_id)),
             *(answer.record_id, label, " ".join(answer.digests), asked.method, asked.body),
             *(is_revisit, answer.is_not_modified or answer.status == NOT_MODIFIED_STATUS),
@@ -167,44 +167,44 @@ class Captures:
         found = next(
             (one for one in (*named, *dated) if self._may_have_digests(one, digests)), None
         )
-        found = found or self._with_digest(digests) or next(iter(named), None)
+        found = found or self._capture_with_digest(digests) or next(iter(named), None)
         if found is None and not digests:
-            found = next(iter(dated), None) or self._nearest(url, answer.at.at)
-        return self._holder(found) if found else None
+            found = next(iter(dated), None) or self._nearest_capture(url, answer.at.at)
+        return self._read_holder(found) if found else None
 
     def _ids_of_record(self, identity: str) -> list[int]:
         query = "SELECT id FROM capture WHERE identity = ? AND NOT is_revisit LIMIT ?"
-        return self._ids(query, id_key(identity), MOST_LOOKED_AT) if identity else []
+        return self._select_ids(query, id_key(identity), MOST_LOOKED_AT) if identity else []
 
     def _captures_at(self, url: str, at: Moment) -> list[int]:
         """The captures whose times are compatible with a date. Either of the two may be more
         precise.
         """
-        behind = _text(at.at), _text(_later_time(at.at, at.lasts))
+        behind = _time_as_text(at.at), _time_as_text(_later_time(at.at, at.lasts))
         query = (
             "SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at >= ? AND at < ? "
             "ORDER BY at LIMIT ?"
         )
-        found = self._ids(query, url, *behind, MOST_LOOKED_AT)
+        found = self._select_ids(query, url, *behind, MOST_LOOKED_AT)
         query = (
             "SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at < ? AND "
             "unixepoch(at) + lasts > unixepoch(?) ORDER BY at DESC LIMIT ?"
         )
-        before = _text(at.at), _text(at.at), MOST_LOOKED_AT
-        return found + self._ids(query, url, *before)
+        before = _time_as_text(at.at), _time_as_text(at.at), MOST_LOOKED_AT
+        return found + self._select_ids(query, url, *before)
 
-    def _nearest(self, url: str, at: datetime) -> int | None:
+    def _nearest_capture(self, url: str, at: datetime) -> int | None:
         for order in ("<= ? ORDER BY at DESC", "> ? ORDER BY at"):
             query = (
                 f"SELECT id FROM capture WHERE url = ? AND NOT is_revisit AND at {order} LIMIT 1"  # noqa: S608
             )
-            if found := self._ids(query, url, _text(at)):
+            if found := self._select_ids(query, url, _time_as_text(at)):
                 return found[0]
         return None
 
-    def _with_digest(self, digests: Iterable[str]) -> int | None:
+    def _capture_with_digest(self, digests: Iterable[str]) -> int | None:
         query = "SELECT capture FROM digest WHERE key = ? ORDER BY is_stated LIMIT 1"
-        found = (self._ids(query, digest) for digest in sorted(digests))
+        found = (self._select_ids(query, digest) for digest in sorted(digests))
         return next((ids[0] for ids in found if ids), None)
 
     def _may_have_digests(self, number: int, digests: set[str]) -> bool:
@@ -215,14 +215,14 @@ class Captures:
         if digests & set(row[0].split()):
             return True
         stated = "SELECT capture FROM digest WHERE key = ? AND is_stated"
-        return any(number in self._ids(stated, digest) for digest in digests)
+        return any(number in self._select_ids(stated, digest) for digest in digests)
 
-    def _holder(self, number: int) -> Holder:
+    def _read_holder(self, number: int) -> Holder:
         query = "SELECT id, url, at, record_id, label, facts FROM capture WHERE id = ?"
         pk, url, at, record_id, label, facts = self._rows.execute(query, [number]).fetchone()
         return Holder(pk, url, datetime.fromisoformat(at), record_id, label, json.loads(facts))
 
-    def _ids(self, query: str, *values: object) -> list[int]:
+    def _select_ids(self, query: str, *values: object) -> list[int]:
         return [pk for (pk,) in self._rows.execute(query, values)]
 
     def forget(self, number: int) -> None:
@@ -284,5 +284,5 @@ def _later_time(at: datetime, lasts: timedelta) -> datetime:
         return at
 
 
-def _text(at: datetime) -> str:
+def _time_as_text(at: datetime) -> str:
     return at.isoformat(timespec="microseconds")

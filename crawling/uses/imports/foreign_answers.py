@@ -98,18 +98,18 @@ class ForeignAnswer:
         return read_head(self.head.decode("latin-1"))
 
 
-def described_answer(record: ForeignRecord) -> ForeignAnswer:
+def read_description(record: ForeignRecord) -> ForeignAnswer:
     """The answer that a record's header describes. Raises SkippedRecord."""
     url = record.get("WARC-Target-URI")
     note = _address_note(url)
     answer = ForeignAnswer(
         record.kind,
         record.get("WARC-Record-ID"),
-        _identity(record.get("WARC-Record-ID")) or record.made_id,
+        _record_id(record.get("WARC-Record-ID")) or record.made_id,
         url,
         note.address if note else _read_or_skip(url),
         _moment_or_skip(record.get("WARC-Date")),
-        _server(record.get("WARC-IP-Address")),
+        _server_address(record.get("WARC-IP-Address")),
         content_type=record.get("Content-Type")[:LONGEST_TYPE],
         is_cut_short=bool(record.get("WARC-Truncated")) or record.is_cut_off,
         digest=record.get("WARC-Payload-Digest"),
@@ -118,7 +118,7 @@ def described_answer(record: ForeignRecord) -> ForeignAnswer:
     )
     if record.kind == "revisit":
         answer.is_not_modified = "server-not-modified" in record.get("WARC-Profile").lower()
-        answer.reference = _reference(record)
+        answer.reference = _read_reference(record)
     return answer
 
 
@@ -154,7 +154,7 @@ def _url_or_empty(url: str) -> str:
         return ""
 
 
-def _reference(record: ForeignRecord) -> Reference:
+def _read_reference(record: ForeignRecord) -> Reference:
     identity, url, date = (
         record.get(f"WARC-Refers-To{name}") for name in ("", "-Target-URI", "-Date")
     )
@@ -166,7 +166,7 @@ def _reference(record: ForeignRecord) -> Reference:
         address = _read_url(url).url if url else ""
     except BadUrl:
         address = ""
-    return Reference(_identity(identity), address, at)
+    return Reference(_record_id(identity), address, at)
 
 
 def id_key(text: str) -> str:
@@ -175,7 +175,7 @@ def id_key(text: str) -> str:
     return bare.lower() if bare[:9].lower() == "urn:uuid:" else bare
 
 
-def _identity(text: str) -> str:
+def _record_id(text: str) -> str:
     bare = text.strip().strip("<>").strip()
     return f"<{bare}>" if URI.fullmatch(bare) and len(bare) <= LONGEST_ID else ""
 
@@ -221,7 +221,7 @@ def _moment_or_skip(text: str) -> Moment:
         raise SkippedRecord("have no date") from error
 
 
-def _server(text: str) -> str:
+def _server_address(text: str) -> str:
     try:
         return str(ip_address(text.strip()))
     except ValueError:

@@ -19,8 +19,8 @@ from crawling.archive.unpacker import MOST_RECORD
 from crawling.uses.imports.foreign_answers import (
     ForeignAnswer,
     SkippedRecord,
-    described_answer,
     is_note,
+    read_description,
 )
 from crawling.uses.imports.foreign_records import (
     Digests,
@@ -103,12 +103,12 @@ class ForeignFile:
         """The answers in a file. Raises Unreadable if its format is unknown, or if it unpacks to
         too many bytes; the answers before that are valid.
         """
-        with self._damage_told():
-            for name, stream in self._streams():
+        with self._damage_with_file_name():
+            for name, stream in self._archive_streams():
                 records = ForeignRecords(UnpackedBytes(stream, self.count), name, self.count)
                 yield from _AnswersOfRecords(self, records).all()
                 if records.damaged and not records.found and stream is self._file:
-                    raise Unreadable(_why_nothing_is_read(records))
+                    raise Unreadable(_unreadable_reason(records))
                 self._note_damage(records)
 
     def incomplete(self) -> Iterator[ForeignAnswer]:
@@ -118,7 +118,7 @@ class ForeignFile:
         for record in self.segments.incomplete():
             with closing(record):
                 try:
-                    with self._damage_told():
+                    with self._damage_with_file_name():
                         answer = self.read(record)
                 except SkippedRecord as why:
                     self.leave_out(str(why))
@@ -130,7 +130,7 @@ class ForeignFile:
                 yield answer
 
     @contextmanager
-    def _damage_told(self) -> Iterator[None]:
+    def _damage_with_file_name(self) -> Iterator[None]:
         try:
             yield
         except DAMAGE as error:
@@ -145,7 +145,7 @@ class ForeignFile:
         if record.kind == "metadata" and is_note(record):
             record.kind = "resource"
         _check_record(record)
-        answer = described_answer(record)
+        answer = read_description(record)
         try:
             has_stated_digest = _take_block(record, answer)
             self.count(max(0, answer.size - record.size))
@@ -178,7 +178,7 @@ class ForeignFile:
     def remark(self, what: str) -> None:
         self.remarks[what] = self.remarks.get(what, 0) + 1
 
-    def _streams(self) -> Iterator[tuple[str, IO[bytes]]]:
+    def _archive_streams(self) -> Iterator[tuple[str, IO[bytes]]]:
         with self.path.open("rb") as file:
             self._file = file
             start = file.read(START_BYTES)
@@ -256,7 +256,7 @@ class _AnswersOfRecords:
         damage: Exception | None = None
         try:
             try:
-                yield from self._before_damage()
+                yield from self._answers_before_damage()
             except (Unreadable, *DAMAGE) as error:
                 damage = error
             while self._waiting:
@@ -269,13 +269,13 @@ class _AnswersOfRecords:
         if damage:
             raise damage
 
-    def _before_damage(self) -> Iterator[ForeignAnswer]:
+    def _answers_before_damage(self) -> Iterator[ForeignAnswer]:
         for record in self.records:
             with closing(record):
                 if record.kind == "request":
                     self._take_request(record)
                     continue
-                answer = self._answer(record)
+                answer = self._answer_of_record(record)
             if answer:
                 self._waiting.append(answer)
             if len(self._waiting) > MOST_WAITING:
@@ -287,7 +287,7 @@ class _AnswersOfRecords:
         record.block.seek(0)
         block = record.block.read(MOST_REQUEST)
         for answer in reversed(self._waiting):
-            if not answer.request and _belong(answer, identity, of, url):
+            if not answer.request and _is_request_of(answer, identity, of, url):
                 answer.request = block
                 return
         self._requests[identity or f"{record.offset}"] = (of, url, block)
@@ -295,7 +295,7 @@ class _AnswersOfRecords:
             self._requests.popitem(last=False)
             self.file.leave_out(NO_ANSWER)
 
-    def _answer(self, record: ForeignRecord) -> ForeignAnswer | None:
+    def _answer_of_record(self, record: ForeignRecord) -> ForeignAnswer | None:
         try:
             whole = self.file.segments.joined(record)
             if whole is None:
@@ -307,20 +307,20 @@ class _AnswersOfRecords:
             return None
         if answer:
             for identity, (of, url, block) in self._requests.items():
-                if _belong(answer, identity, of, url):
+                if _is_request_of(answer, identity, of, url):
                     answer.request = block
                     del self._requests[identity]
                     break
         return answer
 
 
-def _why_nothing_is_read(records: ForeignRecords) -> str:
+def _unreadable_reason(records: ForeignRecords) -> str:
     if records.begun:
         return f"{records.name}: no record can be read, {records.damage[0]}"
     return f"{records.name}: it is no WARC or ARC file"
 
 
-def _belong(answer: ForeignAnswer, identity: str, of: frozenset[str], url: str) -> bool:
+def _is_request_of(answer: ForeignAnswer, identity: str, of: frozenset[str], url: str) -> bool:
     """Whether a request belongs to an answer. of: the records that the request names."""
     if of or answer.concurrent:
         return answer.stated_id in of or identity in answer.concurrent
@@ -345,7 +345,7 @@ def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
     """
     stated, found = StatedDigest(answer.digest), Digests()
 
-    def note(piece: bytes) -> None:
+    def update_digests(piece: bytes) -> None:
         stated.update(piece)
         found.update(piece)
 
@@ -354,7 +354,7 @@ def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
         block = read_block(
             record.block,
             record.size,
-            note,
+            update_digests,
             is_document=is_document,
             is_cut_off=answer.is_cut_short,
         )
@@ -373,7 +373,7 @@ def _take_block(record: ForeignRecord, answer: ForeignAnswer) -> bool:
         return stated.is_as_stated
     is_as_stated, stated, found = stated.is_as_stated, StatedDigest(answer.digest), Digests()
     for piece in DocumentStream(block.payload, block.size).pieces():
-        note(piece)
+        update_digests(piece)
     answer.digests |= found.digits
     return is_as_stated or stated.is_as_stated
 

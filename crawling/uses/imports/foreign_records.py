@@ -101,17 +101,17 @@ class ForeignRecords:
     _is_lost: bool = False
 
     def __iter__(self) -> Iterator[ForeignRecord]:
-        while self._comes_to_a_line():
+        while self._find_next_line():
             offset = self.source.offset
-            line = self._line(LONGEST_LINE)
-            if record := self._record_begun_by(line, offset):
+            line = self._read_line(LONGEST_LINE)
+            if record := self._record_at_line(line, offset):
                 self.found, self._is_lost = self.found + 1, False
                 yield record
             elif not self._is_lost:
                 self._is_lost = True
                 self._note_damage(offset, "what is there is no record")
 
-    def _comes_to_a_line(self) -> bool:
+    def _find_next_line(self) -> bool:
         """Go to the next line. Return False if only padding is left."""
         while True:
             if gap := self.source.gap:
@@ -134,15 +134,15 @@ class ForeignRecords:
                 if padding < len(start):
                     return True
 
-    def _line(self, most: int) -> bytes:
+    def _read_line(self, most: int) -> bytes:
         """The next line, even if it continues in the next member."""
         line = self.source.line(most)
-        while line[-1:] != b"\n" and len(line) < most and self._goes_on():
+        while line[-1:] != b"\n" and len(line) < most and self._continue_in_next_member():
             line += self.source.line(most - len(line))
         self.count(max(0, LEAST_OF_A_LINE - len(line)))
         return line
 
-    def _record_begun_by(self, line: bytes, offset: int) -> ForeignRecord | None:
+    def _record_at_line(self, line: bytes, offset: int) -> ForeignRecord | None:
         """The record that begins with a line. None if none does, or if nothing else is known about
         it.
         """
@@ -155,7 +155,7 @@ class ForeignRecords:
 
     def _warc_record(self, offset: int) -> ForeignRecord | None:
         self.begun += 1
-        fields = self._fields()
+        fields = self._read_fields()
         if fields is None:
             self._is_lost = True
             self._note_damage(offset, "the header of a record does not end")
@@ -167,30 +167,30 @@ class ForeignRecords:
             return None
         kind = fields.get("warc-type", [""])[0].lower()
         record = ForeignRecord(kind, fields, offset, new_spool(), name=self.name)
-        return self._with_block(record, int(length[1]))
+        return self._read_block(record, int(length[1]))
 
-    def _fields(self) -> dict[str, list[str]] | None:
+    def _read_fields(self) -> dict[str, list[str]] | None:
         #: each field with its name and the lines of its value
         values: list[tuple[str, list[str]]] = []
         size = 0
-        while line := self._line(MOST_HEADER):
+        while line := self._read_line(MOST_HEADER):
             size += len(line)
             if size > MOST_HEADER:
                 return None
             # our output has no bare CR, which some programs treat as a line end
-            text = _text(line).rstrip("\r\n").replace("\r", " ")
+            text = _decoded_line(line).rstrip("\r\n").replace("\r", " ")
             if not text:
-                return _by_name(values)
+                return _fields_by_name(values)
             if text[0] in " \t" and values:  # the value continues
                 values[-1][1].append(text.strip())
                 continue
             name, mark, value = text.partition(":")
             if mark:
                 values.append((name.strip().lower(), [value.strip()]))
-        return None if self.source.is_at_end or self.source.gap else _by_name(values)
+        return None if self.source.is_at_end or self.source.gap else _fields_by_name(values)
 
     def _arc_record(self, line: bytes, offset: int) -> ForeignRecord | None:
-        words = _text(line).split()
+        words = _decoded_line(line).split()
         if len(words) < 4 or not words[-1].isdecimal() or not ARC_URL.match(words[0]):
             return None
         # a URL may contain spaces, and so may a content type
@@ -215,9 +215,9 @@ class ForeignRecords:
         record = ForeignRecord(
             record_kind, fields, offset, new_spool(), is_arc=True, name=self.name
         )
-        return self._with_block(record, int(words[-1][:20]))
+        return self._read_block(record, int(words[-1][:20]))
 
-    def _with_block(self, record: ForeignRecord, length: int) -> ForeignRecord:
+    def _read_block(self, record: ForeignRecord, length: int) -> ForeignRecord:
         try:
             self._take_record(record, length)
         except BaseException:
@@ -236,20 +236,20 @@ class ForeignRecords:
                 record.is_too_large = record.is_too_large or record.size > MOST_RECORD
                 if not record.is_too_large:
                     record.block.write(piece)
-            elif not self._goes_on():
+            elif not self._continue_in_next_member():
                 break
         record.has_stated_digest = digest.is_as_stated and not left
-        if left or not self._ends_well(record):
+        if left or not self._has_valid_end(record):
             self._correct_block(record, left)
 
-    def _goes_on(self) -> bool:
+    def _continue_in_next_member(self) -> bool:
         """Whether the record continues in the next member."""
         if not self.source.is_at_member:
             return False
         self.source.go_on()
         return not VERSION.match(self.source.peek(32))
 
-    def _ends_well(self, record: ForeignRecord) -> bool:
+    def _has_valid_end(self, record: ForeignRecord) -> bool:
         """Whether the block ends where the record ends. The bytes after it then cannot belong to
         it.
         """
@@ -263,7 +263,7 @@ class ForeignRecords:
         if found := self._record_within_block(record):
             size, rest = found
             self._note_damage(record.offset, "the record is shorter than it states")
-            self.source.put_back(_pieces(record.block, size, record.size), rest)
+            self.source.put_back(_block_pieces(record.block, size, record.size), rest)
             # the receiver gets the spool only when all bytes are read
             record.block = _spooled_block(record.block, size)
             record.size = size
@@ -350,14 +350,14 @@ def digest_spellings(value: str) -> set[str]:
     return {one for one in found if len(one) in DIGEST_DIGITS}
 
 
-def _by_name(values: Iterable[tuple[str, list[str]]]) -> dict[str, list[str]]:
+def _fields_by_name(values: Iterable[tuple[str, list[str]]]) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
     for name, lines in values:
         fields.setdefault(name, []).append(" ".join(filter(None, lines)))
     return fields
 
 
-def _pieces(block: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
+def _block_pieces(block: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
     with block:
         while begin < end:
             block.seek(begin)
@@ -374,7 +374,7 @@ def _spooled_block(block: IO[bytes], size: int) -> IO[bytes]:
     return copy
 
 
-def _text(line: bytes) -> str:
+def _decoded_line(line: bytes) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError:

@@ -75,32 +75,34 @@ def read_block(
         return HttpBlock(b"", None, *_spooled_part(block, 0, size, note))
     begin = 0
     for _ in range(MOST_INTERIM):
-        head, status = _head_at(block, begin)
+        head, status = _read_head_at(block, begin)
         follows = begin + len(head)
         is_interim = status is not None and 100 <= status < 200 and status != SWITCHING
-        if not is_interim or not STATUS_LINE.match(_start_at(block, follows)):
+        if not is_interim or not STATUS_LINE.match(_bytes_at(block, follows)):
             break
         begin = follows
     if status is None:
         return HttpBlock(b"", None, *_spooled_part(block, 0, size, note))
-    answer = HttpBlock(_as_archived(head), status, *_spooled_part(block, follows, size, note))
+    answer = HttpBlock(_archived_head(head), status, *_spooled_part(block, follows, size, note))
     codings = answer.fields.get("transfer-encoding", "").lower()
     names = [name.partition(";")[0].strip() for name in codings.split(",")]
     if "chunked" in names:
-        _replace_payload(answer, _unchunked(answer.payload, answer.size, is_cut_off), answer.size)
+        _replace_payload(
+            answer, _chunk_contents(answer.payload, answer.size, is_cut_off), answer.size
+        )
     others = [name for name in names if name not in ("chunked", "identity", "")]
     if others:
-        _replace_payload(answer, _unpacked(answer, ", ".join(others)), MOST_DOCUMENT_BYTES)
+        _replace_payload(answer, _decode_content(answer, ", ".join(others)), MOST_DOCUMENT_BYTES)
     return answer
 
 
-def _start_at(block: IO[bytes], offset: int) -> bytes:
+def _bytes_at(block: IO[bytes], offset: int) -> bytes:
     block.seek(offset)
     return block.read(64)
 
 
-def _head_at(block: IO[bytes], begin: int) -> tuple[bytes, int | None]:
-    found = STATUS_LINE.match(_start_at(block, begin))
+def _read_head_at(block: IO[bytes], begin: int) -> tuple[bytes, int | None]:
+    found = STATUS_LINE.match(_bytes_at(block, begin))
     if not found:
         return b"", None
     block.seek(begin)
@@ -111,16 +113,16 @@ def _head_at(block: IO[bytes], begin: int) -> tuple[bytes, int | None]:
             raise LongHead
         if not line.strip(b"\r\n"):
             break
-    return head, _status(found[1])
+    return head, _status_of_digits(found[1])
 
 
-def _status(digits: bytes | None) -> int:
+def _status_of_digits(digits: bytes | None) -> int:
     if digits is None:
         return 200
     return int(digits) if len(digits) == 3 and digits[:1] != b"0" else INVALID
 
 
-def _as_archived(head: bytes) -> bytes:
+def _archived_head(head: bytes) -> bytes:
     if not head.strip(b"\r\n") or head.endswith(HEAD_ENDS):
         return head
     return head.rstrip(b"\r\n") + HEAD_ENDS[0]
@@ -154,28 +156,28 @@ def _replace_payload(answer: HttpBlock, pieces: Iterator[bytes] | None, most: in
     answer.payload, answer.size, answer.is_unwrapped = spool, size, True
 
 
-def _unpacked(answer: HttpBlock, codings: str) -> Iterator[bytes]:
+def _decode_content(answer: HttpBlock, codings: str) -> Iterator[bytes]:
     return iter(DecodedBody(DocumentStream(answer.payload, answer.size).pieces(), codings))
 
 
-def _unchunked(body: IO[bytes], size: int, is_cut_off: bool) -> Iterator[bytes] | None:
+def _chunk_contents(body: IO[bytes], size: int, is_cut_off: bool) -> Iterator[bytes] | None:
     """The chunks of a body (RFC 9112, section 7.1). None if it has no chunks, since the coding was
     removed before the answer was stored. After a first chunk the rest is read as chunks even if it
     is damaged.
     """
-    first = _chunk_at(body, 0)
+    first = _read_chunk_size(body, 0)
     if first is None:
         return None
     begin, length = first
     if begin + length > size:
-        return _chunks(body, size) if is_cut_off else None
+        return _chunk_pieces(body, size) if is_cut_off else None
     body.seek(begin + length)
     if length and begin + length < size and not body.read(2).startswith((b"\r\n", b"\n")):
         return None
-    return _chunks(body, size)
+    return _chunk_pieces(body, size)
 
 
-def _chunk_at(body: IO[bytes], offset: int) -> tuple[int, int] | None:
+def _read_chunk_size(body: IO[bytes], offset: int) -> tuple[int, int] | None:
     """The place and the length of the content of the next chunk."""
     body.seek(offset)
     line = body.readline(LONGEST_CHUNK_LINE)
@@ -183,10 +185,10 @@ def _chunk_at(body: IO[bytes], offset: int) -> tuple[int, int] | None:
     return (offset + len(line), int(found[1], 16)) if found else None
 
 
-def _chunks(body: IO[bytes], size: int) -> Iterator[bytes]:
+def _chunk_pieces(body: IO[bytes], size: int) -> Iterator[bytes]:
     offset = 0
     while offset < size:
-        chunk = _chunk_at(body, offset)
+        chunk = _read_chunk_size(body, offset)
         if chunk is None:
             yield from _pieces_between(body, offset, size)
             return

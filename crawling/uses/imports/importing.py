@@ -73,20 +73,22 @@ def import_files(
             writer = CheckpointWriter(folder)
             said = _translate(files, folder, namespace, note, work.held_by)
             if not said["pages"]:
-                raise ImportTrouble(_nothing_imported(files, _printable_counts(said["left_out"])))
-            _write(writer, folder, said, name, [printable(file.name) for file in files])
+                raise ImportTrouble(
+                    _nothing_imported_sentence(files, _printable_counts(said["left_out"]))
+                )
+            _write_run(writer, folder, said, name, [printable(file.name) for file in files])
 
-            def made_of(run: Run) -> None:
-                made.append(_result(run, said))
+            def store_result(run: Run) -> None:
+                made.append(_import_result(run, said))
                 confirm(made[0])
 
-            import_checkpoint(folder, by=by, confirm=made_of)
+            import_checkpoint(folder, by=by, confirm=store_result)
     except OSError as error:
         raise ImportTrouble(f"{error.filename}: {error.strerror}.") from error
     return made[0]
 
 
-def _result(run: Run, said: dict[str, Any]) -> ImportResult:
+def _import_result(run: Run, said: dict[str, Any]) -> ImportResult:
     left_out, remarks = _printable_counts(said["left_out"]), _printable_counts(said["remarks"])
     write(run.pk, f"{said['pages']:,} pages imported. {faults_in_words(left_out, remarks)}".strip())
     return ImportResult(run, said["pages"], left_out, remarks)
@@ -107,7 +109,7 @@ def _printable_counts(counts: dict[str, int]) -> dict[str, int]:
     return {printable(why): int(count) for why, count in counts.items()}
 
 
-def _nothing_imported(files: Sequence[Path], left_out: dict[str, int]) -> str:
+def _nothing_imported_sentence(files: Sequence[Path], left_out: dict[str, int]) -> str:
     names = ", ".join(printable(file.name) for file in files)
     faults = faults_in_words(left_out, {})
     return f"{names}: there are no answers that can be imported. {faults}".strip()
@@ -147,14 +149,14 @@ def _translate(
     return summary
 
 
-def _write(
+def _write_run(
     writer: CheckpointWriter, folder: Path, said: dict[str, Any], name: str, names: list[str]
 ) -> None:
     now = timezone.now().isoformat()
     parts = {part: _write_part(writer, folder, part) for part in TRANSLATED}
-    parts |= {part: _rows(writer, part, []) for part in EMPTY}
-    parts["counts"] = _rows(writer, "counts", [_counts(said)])
-    parts["statuses"] = _rows(writer, "statuses", _statuses(said["statuses"]))
+    parts |= {part: _write_rows(writer, part, []) for part in EMPTY}
+    parts["counts"] = _write_rows(writer, "counts", [_counts_of_run(said)])
+    parts["statuses"] = _write_rows(writer, "statuses", _status_counts(said["statuses"]))
     archived = [json.loads(line)["name"] for line in _lines_of_part(folder, "archive")]
     for one in archived:
         writer.take_archive(one)
@@ -174,7 +176,9 @@ def _write_part(writer: CheckpointWriter, folder: Path, name: str) -> dict[str, 
     return {"rows": writer.write_lines(name, _lines_of_part(folder, name)), "columns": list(first)}
 
 
-def _rows(writer: CheckpointWriter, name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _write_rows(
+    writer: CheckpointWriter, name: str, rows: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
     count = writer.write_lines(name, map(json.dumps, rows))
     return {"rows": count, "columns": list(rows[0]) if rows else []}
 
@@ -184,14 +188,14 @@ def _lines_of_part(folder: Path, name: str) -> Iterator[str]:
         yield from (line.rstrip("\n") for line in file)
 
 
-def _counts(said: dict[str, Any]) -> dict[str, Any]:
+def _counts_of_run(said: dict[str, Any]) -> dict[str, Any]:
     begun = datetime.fromisoformat(said["first"]).replace(second=0, microsecond=0)
     counts = {name: said[name] for name in ("succeeded", "failed", "duplicate", "bytes")}
     both = {"discovered": said["pages"], "fetched": said["pages"]}
     return {"process_number": 0, "minute": begun.isoformat(), **counts, **both}
 
 
-def _statuses(counts: dict[str, int]) -> list[dict[str, Any]]:
+def _status_counts(counts: dict[str, int]) -> list[dict[str, Any]]:
     return [
         {"state": state, "status": int(status), "urls": urls}
         for status, urls in counts.items()

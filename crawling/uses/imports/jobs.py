@@ -58,7 +58,7 @@ def requested_imports() -> QuerySet[BackgroundJob]:
     return found.select_related("by", "cancelled_by", "run__crawl")
 
 
-def _work(job: RunningJob) -> JobResult:
+def _import_archive(job: RunningJob) -> JobResult:
     # the modules for checkpoints are imported only where they are needed
     from crawling.uses.imports.importing import ImportResult, import_files
 
@@ -88,7 +88,7 @@ IMPORT = JobKind(
     name="import",
     label="import",
     done="imported",
-    work=_work,
+    work=_import_archive,
     # the job has only names of files, and counts; its run is deleted separately
     effects={
         JobEvent.DELETED: JobEffect.KEEP,

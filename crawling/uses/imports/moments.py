@@ -54,7 +54,7 @@ def read_moment(text: str) -> Moment:
     if fraction:
         at += timedelta(microseconds=int(fraction[:6].ljust(6, "0")))
         lasts = timedelta(microseconds=10 ** max(0, 6 - len(fraction)))
-    return Moment(_in_utc(at, timedelta(days)), lasts)
+    return Moment(_utc_time(at, timedelta(days)), lasts)
 
 
 def _read_mail_date(text: str) -> datetime:
@@ -65,7 +65,7 @@ def _read_mail_date(text: str) -> datetime:
         raise ValueError("there is no such date") from error
 
 
-def _in_utc(at: datetime, later: timedelta) -> datetime:
+def _utc_time(at: datetime, later: timedelta) -> datetime:
     try:
         return (at + later).astimezone(UTC)
     except OverflowError as error:

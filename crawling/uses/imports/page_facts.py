@@ -11,7 +11,7 @@ from xxhash import xxh3_64
 from crawling.archive.decoded_documents import decoded_stream
 from crawling.orders.claims import MOST_DOCUMENT_BYTES
 from crawling.uses.imports.foreign_answers import ForeignAnswer
-from crawling.web.addresses import BadUrl, as_signed, read_address
+from crawling.web.addresses import BadUrl, read_address, signed_64_bits
 from crawling.web.content.media_types import START_BYTES, document_type, stated_type
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.document_stream import DocumentStream
@@ -23,7 +23,7 @@ from crawling.web.statuses import is_redirect, is_success
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  # the file does not say who answered
 
 
-def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
+def facts_of_answer(answer: ForeignAnswer) -> dict[str, Any]:
     """The facts by the names of columns: all except the page's time and its place in the
     archive.
     """
@@ -50,21 +50,24 @@ def facts_of(answer: ForeignAnswer) -> dict[str, Any]:
     modified = read_date(fields.get("last-modified", ""))
     said = {
         "status": status,
-        "final_url": _target(answer, fields.get("location", "")),
+        "final_url": _redirect_target(answer, fields.get("location", "")),
         "content_type": content_type,
         "bytes": len(decoded),
-        "fingerprint": as_signed(fingerprint.intdigest()),
+        "fingerprint": signed_64_bits(fingerprint.intdigest()),
         "digest": "\\x" + digest.hexdigest() if is_content else None,
         "address": answer.server or UNKNOWN_ADDRESS,
         "last_modified": modified.isoformat() if modified else None,
         "etag": read_etag(fields.get("etag", "")),
-        **_summary(document, charset),
+        **_document_summary(document, charset),
     }
     decoded.close()
-    return {name: _text(value) if isinstance(value, str) else value for name, value in said.items()}
+    return {
+        name: _bounded_text(value) if isinstance(value, str) else value
+        for name, value in said.items()
+    }
 
 
-def _summary(document: Document, charset: str) -> dict[str, Any]:
+def _document_summary(document: Document, charset: str) -> dict[str, Any]:
     metadata, text = document.metadata, TextFacts(document.text)
     return {
         "charset": document.charset or charset,
@@ -81,7 +84,7 @@ def _summary(document: Document, charset: str) -> dict[str, Any]:
     }
 
 
-def _target(answer: ForeignAnswer, location: str) -> str:
+def _redirect_target(answer: ForeignAnswer, location: str) -> str:
     """A redirect's target. For other answers, the page's own URL."""
     if is_redirect(answer.status) and location:
         try:
@@ -91,6 +94,6 @@ def _target(answer: ForeignAnswer, location: str) -> str:
     return answer.address.url
 
 
-def _text(value: str) -> str:
+def _bounded_text(value: str) -> str:
     """The text as PostgreSQL can store it: without NUL and without lone surrogates."""
     return value.replace("\0", "").encode(errors="replace").decode()

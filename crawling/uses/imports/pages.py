@@ -21,7 +21,7 @@ SHOWN = 50
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def imports(request: AuthenticatedRequest) -> HttpResponse:
+def imports_page(request: AuthenticatedRequest) -> HttpResponse:
     errors: dict[str, str] = {}
     if request.method == "POST":
         errors = _request_import(request)
@@ -62,5 +62,5 @@ def _request_import(request: AuthenticatedRequest) -> dict[str, str]:
 
 
 urlpatterns = [
-    path("imports/", imports, name="imports"),
+    path("imports/", imports_page, name="imports"),
 ]

@@ -50,15 +50,15 @@ def _canonical_body(kind: str, body: bytes) -> str:
         if small.startswith("application/x-www-form-urlencoded"):
             return unquote_plus(body.decode())
         if small.startswith("multipart/"):
-            return _parts(kind, body)
+            return _multipart_values(kind, body)
         if small.startswith(("application/json", "text/plain")):
-            return urlencode(dict(_distinct_names(_values_of(body.decode()))))
+            return urlencode(dict(_distinct_names(_form_values(body.decode()))))
     except (ValueError, RecursionError, LookupError):
         pass
     return f"__wb_post_data={b64encode(body[:MOST_BODY]).decode()}"
 
 
-def _parts(kind: str, body: bytes) -> str:
+def _multipart_values(kind: str, body: bytes) -> str:
     """Raises ValueError."""
     message = BytesParser().parsebytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
     parts = [part for part in message.walk() if not part.is_multipart()]
@@ -71,7 +71,7 @@ def _part_name(part: Message) -> str:
     return str(part.get_param("name", "", header="content-disposition"))
 
 
-def _values_of(text: str) -> list[tuple[str, str]]:
+def _form_values(text: str) -> list[tuple[str, str]]:
     """Raises ValueError."""
     try:
         documents = [json.loads(text)]
@@ -79,20 +79,20 @@ def _values_of(text: str) -> list[tuple[str, str]]:
         documents = [json.loads(line) for line in text.splitlines() if line.strip()]
     values: list[tuple[str, str]] = []
     for document in documents:
-        for pair in _leaves(document, ""):
+        for pair in _json_leaves(document, ""):
             values.append(pair)
             if len(values) >= MOST_VALUES:
                 return values
     return values
 
 
-def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
+def _json_leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, one in value.items():
-            yield from _leaves(one, key)
+            yield from _json_leaves(one, key)
     elif isinstance(value, list):
         for one in value:
-            yield from _leaves(one, name)
+            yield from _json_leaves(one, name)
     elif name:
         yield name, str(value)
 

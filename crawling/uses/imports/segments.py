@@ -31,7 +31,7 @@ class Segments:
     def joined(self, record: ForeignRecord) -> ForeignRecord | None:
         """The complete record; None if further parts follow. Raises MissingSegment."""
         if record.kind == CONTINUATION:
-            return self._continued(record)
+            return self._store_part(record)
         identity = record.get("WARC-Record-ID")
         is_full = len(self._waiting) >= MOST_WAITING or identity in self._waiting
         if record.get("WARC-Segment-Number") != "1" or is_full:
@@ -49,7 +49,7 @@ class Segments:
             record.is_cut_off = True
             yield record
 
-    def _continued(self, part: ForeignRecord) -> ForeignRecord | None:
+    def _store_part(self, part: ForeignRecord) -> ForeignRecord | None:
         origin = part.get("WARC-Segment-Origin-ID")
         record, latest = self._waiting.get(origin, (None, 0))
         if record is None or part.get("WARC-Segment-Number") != str(latest + 1):

@@ -50,7 +50,7 @@ from crawling.uses.imports.captures import (
 )
 from crawling.uses.imports.foreign_answers import ForeignAnswer, Reference
 from crawling.uses.imports.foreign_files import BEHIND, ForeignFile, Unreadable, printable
-from crawling.uses.imports.page_facts import facts_of
+from crawling.uses.imports.page_facts import facts_of_answer
 from crawling.uses.imports.request_bodies import request_of_record
 from crawling.uses.imports.segments import Segments
 from crawling.web.addresses import MAX_URL_LENGTH, canonical_address, fingerprint
@@ -91,7 +91,7 @@ class Translation:
         with closing(answer.payload):
             content = DocumentStream(answer.payload, answer.payload.seek(0, os.SEEK_END))
             payload = measure_payload(answer.head, content, content.sha256())
-            facts = facts_of(answer) | {"payload_sha256": _bytea_text(payload.sha256)}
+            facts = facts_of_answer(answer) | {"payload_sha256": _bytea_text(payload.sha256)}
             is_revisit = answer.kind == "revisit"
             if not is_revisit:
                 facts |= self._write_exchange(
@@ -112,10 +112,12 @@ class Translation:
             "archive_offset": self._length,
             "is_revisit": answer.kind == "revisit",
         }
-        place["archive_length"] = self._append(record)
+        place["archive_length"] = self._append_record(record)
         if answer.request:
             capture, of = _capture(answer), answer.record_id
-            self._append(request_record(self._identity(), capture, answer.request, answer=of))
+            self._append_record(
+                request_record(self._identity(), capture, answer.request, answer=of)
+            )
         return place
 
     def _settle_revisits(self) -> None:
@@ -158,12 +160,12 @@ class Translation:
         self._length = 0
         facts = {"software": "crawlsite", "description": f"imported from {', '.join(self.names)}"}
         now = datetime.now(UTC)
-        self._append(warcinfo_record(self._identity(), at=now, file_name=name, facts=facts))
+        self._append_record(warcinfo_record(self._identity(), at=now, file_name=name, facts=facts))
 
     def _identity(self) -> str:
         return record_id(UUID(self.files[-1]["namespace"]), self._length)
 
-    def _append(self, record: WarcRecord) -> int:
+    def _append_record(self, record: WarcRecord) -> int:
         assert self._file
         size = sum(map(self._file.write, gzip_member(record)))
         self._length += size
@@ -187,21 +189,21 @@ class Translation:
             row |= {"machine": "import", "slot": 0, "opened_at": now}
         self._write("archive", iter(self.files))
         self._write("hosts", ({"name": n, "delay_seconds": 0, "due_at": now} for n in hosts))
-        self._write("queues", (_queue(name, *hosts[name], now) for name in hosts))
-        self._write("urls", (_url(page, hosts) for page in self._captures.pages()))
-        self._write("pages", map(_page, self._captures.pages()))
+        self._write("queues", (_queue_row(name, *hosts[name], now) for name in hosts))
+        self._write("urls", (_url_row(page, hosts) for page in self._captures.pages()))
+        self._write("pages", map(_page_row, self._captures.pages()))
         self._write("further", map(_further_record_row, self._captures.further_records()))
-        self._write("summary", iter([self._summary()]))
+        self._write("summary", iter([self._translation_summary()]))
         self._captures.close()
         self._revisits.close()
 
-    def _summary(self) -> dict[str, Any]:
+    def _translation_summary(self) -> dict[str, Any]:
         said: dict[str, Any] = {"left_out": self.left_out, "remarks": self.remarks}
         said |= dict.fromkeys(("pages", "succeeded", "failed", "duplicate", "bytes"), 0)
         said |= {"statuses": {}, "first": None, "last": None, "seed": ""}
         first = ""
         for number, url, at, _, facts, original in self._captures.pages():
-            first = first or _seed(url)
+            first = first or _seed_url(url)
             said["pages"] += 1
             said["succeeded" if facts["status"] < 400 else "failed"] += 1
             said["bytes"] += facts["bytes"]
@@ -210,7 +212,9 @@ class Translation:
             said["statuses"][status] = said["statuses"].get(status, 0) + 1
             said["first"] = min(said["first"] or at, at)
             said["last"] = max(said["last"] or at, at)
-            is_page = facts["status"] == 200 and facts["content_type"] in HTML and _seed(url) == url
+            is_page = (
+                facts["status"] == 200 and facts["content_type"] in HTML and _seed_url(url) == url
+            )
             said["seed"] = said["seed"] or (url if is_page else "")
         said["seed"] = said["seed"] or first
         if (notes := self._captures.notes()) and not said["pages"]:
@@ -224,7 +228,7 @@ class Translation:
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-def _seed(url: str) -> str:
+def _seed_url(url: str) -> str:
     """A seed with which a further run of the crawl can begin."""
     return url if len(url) <= MAX_URL_LENGTH else f"{canonical_address(url).origin}/"
 
@@ -264,12 +268,12 @@ def _bytea_text(value: bytes) -> str:
     return "\\x" + value.hex()
 
 
-def _queue(name: str, number: int, urls: int, now: str) -> dict[str, Any]:
+def _queue_row(name: str, number: int, urls: int, now: str) -> dict[str, Any]:
     counts = {"queued": 0, "done": urls, "pages": urls, "bytes": 0}
     return {"id": number, "host": name, "process_number": 0, "due_at": now, **counts}
 
 
-def _url(page: PageRow, hosts: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+def _url_row(page: PageRow, hosts: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
     number, url, _, host, facts, _ = page
     return {
         "id": number,
@@ -285,7 +289,7 @@ def _url(page: PageRow, hosts: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
     }
 
 
-def _page(page: PageRow) -> dict[str, Any]:
+def _page_row(page: PageRow) -> dict[str, Any]:
     number, _, at, _, facts, original = page
     copy = {"duplicate_of": original if original != number else None}
     return {"url_id": number, "fetched_at": at, "fetch_seconds": 0, **facts, **copy}

@@ -85,7 +85,7 @@ class UnpackedBytes:
 
     def __init__(self, file: IO[bytes], count: Callable[[int], None]) -> None:
         self._file, self._count = file, count
-        self._parts = _parts_of(file)
+        self._parts = _unpacked_parts(file)
         self._data, self._at = b"", 0
         self._is_at_end = False
         #: the place of the member, or of the first byte that was not read
@@ -102,18 +102,18 @@ class UnpackedBytes:
     @property
     def gap(self) -> Gap | None:
         """The gap, if all bytes before it are read."""
-        self._fill(1)
+        self._read_at_least(1)
         return self._waiting if isinstance(self._waiting, Gap) and not self._bytes_left else None
 
     @property
     def is_at_member(self) -> bool:
         """Whether a member is completely read, and another follows."""
-        self._fill(1)
+        self._read_at_least(1)
         return isinstance(self._waiting, PackedMember) and not self._bytes_left
 
     @property
     def is_at_end(self) -> bool:
-        self._fill(1)
+        self._read_at_least(1)
         return self._is_at_end and not self._bytes_left
 
     def go_on(self) -> None:
@@ -124,12 +124,12 @@ class UnpackedBytes:
 
     def peek(self, most: int) -> bytes:
         """The next bytes, up to a gap or another member."""
-        self._fill(most)
+        self._read_at_least(most)
         return self._data[self._at : self._at + most]
 
     def read(self, most: int) -> bytes:
         """The next bytes; b"" at the end, at a gap, and before a member."""
-        self._fill(1)
+        self._read_at_least(1)
         piece = self._data[self._at : self._at + min(most, PIECE_BYTES)]
         self._at += len(piece)
         return piece
@@ -158,7 +158,7 @@ class UnpackedBytes:
     def _bytes_left(self) -> int:
         return len(self._data) - self._at
 
-    def _fill(self, least: int) -> None:
+    def _read_at_least(self, least: int) -> None:
         while self._bytes_left < least and self._take_piece():
             pass
 
@@ -194,7 +194,7 @@ def other_packing(start: bytes) -> str:
     return next((name for magic, name in OTHERS.items() if start.startswith(magic)), "")
 
 
-def _parts_of(file: IO[bytes]) -> Iterator[Part]:
+def _unpacked_parts(file: IO[bytes]) -> Iterator[Part]:
     packed = _PackedBytes(file)
     start = packed.peek(4)
     if start.startswith(GZIP):
@@ -233,7 +233,7 @@ class _Machine(Protocol):
         """Decompress some data; b"" returns the rest."""
         ...
 
-    def before_damage(self) -> Iterator[bytes]:
+    def bytes_before_damage(self) -> Iterator[bytes]:
         """The bytes that can still be read after `feed` has raised an error."""
         ...
 
@@ -250,7 +250,7 @@ class _Inflater:
         self.is_ended, self.behind = self._inflater.eof, self._inflater.unused_data
         return piece
 
-    def before_damage(self) -> Iterator[bytes]:
+    def bytes_before_damage(self) -> Iterator[bytes]:
         with suppress(zlib.error):
             for at in range(0, len(self._data), SALVAGED_BYTES):
                 yield self._before.decompress(self._data[at : at + SALVAGED_BYTES])
@@ -270,7 +270,7 @@ class _ZstdFrame:
         self.behind = self._frame.unused_data if self.is_ended else b""
         return piece
 
-    def before_damage(self) -> Iterator[bytes]:
+    def bytes_before_damage(self) -> Iterator[bytes]:
         return iter(())  # a frame is always decompressed block by block
 
 
@@ -294,7 +294,7 @@ class _Members:
                 gap = Gap(offset, "this is no member of a packed file")
             if gap:
                 yield gap
-                if gap.is_cut_off or not self._find(offset + 1):
+                if gap.is_cut_off or not self._find_member(offset + 1):
                     return
 
     def _member(self, offset: int) -> Generator[Part, None, Gap | None]:
@@ -309,12 +309,12 @@ class _Members:
                     yield piece
                     piece = b"" if machine.is_ended else machine.feed(b"")
         except UNPACKABLE as error:
-            yield from machine.before_damage()
+            yield from machine.bytes_before_damage()
             return Gap(offset, f"it cannot be unpacked ({error})")
         self._packed.put_back(machine.behind)
         return None
 
-    def _find(self, least: int) -> bool:
+    def _find_member(self, least: int) -> bool:
         """Go to the next member that begins like a record. Return False if there is none."""
         self._packed.rewind(least)
         while self._packed.find(self._magic):

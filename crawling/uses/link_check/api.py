@@ -21,7 +21,7 @@ from crawling.dashboard.base.api_parameters import (
 )
 from crawling.dashboard.base.lags import LagOut, lag_facts
 from crawling.dashboard.base.requests import get_crawl, get_run
-from crawling.datasets.jobs import put_first, request_reading
+from crawling.datasets.jobs import move_reading_to_front, request_reading
 from crawling.datasets.lag import Derived, Lag, lags_of
 from crawling.models import Run
 from crawling.uses.link_check.coverage import Unchecked, coverage_of
@@ -30,7 +30,7 @@ from crawling.uses.link_check.link_changes import list_link_changes as link_chan
 from crawling.uses.link_check.link_check import (
     SLOW_SECONDS,
     ProblemChange,
-    list_changed,
+    list_changed_problems,
     list_problems,
 )
 from crawling.uses.link_check.link_sources import LinkSource
@@ -50,7 +50,7 @@ from crawling.uses.link_check.reports import (
     list_links,
     list_media,
 )
-from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted
+from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted_problems
 from crawling.uses.link_check.trend import BrokenTrend, trend_of, trend_row
 from serving.access import AuthenticatedRequest
 from serving.listing.endpoint import ListAnswer, listed
@@ -221,9 +221,9 @@ def list_link_problems(
     one = get_run(crawl_id, run)
     find = partial(list_problems, one, kind, slow_seconds=slow_seconds)
     if sort is not None:
-        find = partial(list_sorted, one, kind, sort)
+        find = partial(list_sorted_problems, one, kind, sort)
     if against is not None:
-        find = partial(list_changed, get_run(crawl_id, against), one, kind, change)
+        find = partial(list_changed_problems, get_run(crawl_id, against), one, kind, change)
     return ListAnswer(
         find,
         lambda: {
@@ -262,7 +262,7 @@ def list_datasets(
     one = get_run(crawl_id, run)
     found = lags_of(one)
     if not all(lag.complete for lag in found):
-        put_first(one)
+        move_reading_to_front(one)
     return {"items": found}
 
 

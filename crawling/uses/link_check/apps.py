@@ -19,23 +19,23 @@ class LinkCheckConfig(Use):
 
     def ready(self) -> None:
         from crawling.installation.events import alerted, pages_withdrawn, run_read
-        from crawling.uses.link_check.jobs import count_again
+        from crawling.uses.link_check.jobs import request_new_counts
 
-        alerted.connect(count_at_end)
-        run_read.connect(count_again)
-        pages_withdrawn.connect(forget_withdrawn)
+        alerted.connect(count_problems_at_end)
+        run_read.connect(request_new_counts)
+        pages_withdrawn.connect(delete_counts_of_withdrawn)
 
 
-def count_at_end(
+def count_problems_at_end(
     run: Run, event: AlertEvent, sentence: str, more: Mapping[str, Any], page: str
 ) -> None:
     if event in ENDS:
-        from crawling.uses.link_check.jobs import ask_for_broken
+        from crawling.uses.link_check.jobs import request_broken_count
 
-        ask_for_broken(run)
+        request_broken_count(run)
 
 
-def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
+def delete_counts_of_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
     """Remove alerts about broken links, which quote addresses of withdrawn pages."""
     from crawling.installation.events import page_alerts_withdrawn
     from crawling.uses.link_check.models import BrokenLinks

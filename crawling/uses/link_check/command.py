@@ -22,7 +22,7 @@ from crawling.dashboard.management.follow_run import follow
 from crawling.dashboard.management.orders import add_order_arguments, order_fields
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.parts import count_pages_behind
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.runs.crawls.creation import create_crawl
@@ -78,22 +78,22 @@ def _kinds(text: str) -> list[ProblemKind]:
         raise ArgumentTypeError(f"{error}; kinds: {', '.join(ProblemKind)}") from error
 
 
-def check(options: dict[str, Any], out: OutputWrapper) -> None:
-    if status := check_site(options, out):
+def check_links(options: dict[str, Any], out: OutputWrapper) -> None:
+    if status := check_site_by_command(options, out):
         raise SystemExit(status)
 
 
-def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
+def check_site_by_command(options: dict[str, Any], out: OutputWrapper) -> int:
     """Crawl and report. Return the exit status. Raises CommandError with it if the site could not
     be checked.
     """
     try:
         with plain_errors():
             require_worker()
-            with _crawl(options) as crawl:
+            with _crawl_of_site(options) as crawl:
                 run = _finished_run(crawl, options)
                 catch_up(run.pk)
-                read_again(run.pk)
+                read_run_again(run.pk)
                 found = _print_problems(run, options, out)
                 behind = count_pages_behind(run)
     except CommandError as error:
@@ -109,7 +109,7 @@ def check_site(options: dict[str, Any], out: OutputWrapper) -> int:
 
 
 @contextmanager
-def _crawl(options: dict[str, Any]) -> Iterator[CrawlJob]:
+def _crawl_of_site(options: dict[str, Any]) -> Iterator[CrawlJob]:
     """The crawl with this name, or a new crawl, which is deleted afterwards unless it is kept or
     continues.
     """
@@ -161,7 +161,7 @@ def _print_problems(run: Run, options: dict[str, Any], out: OutputWrapper) -> Co
     for page, problems in groupby(rows, lambda row: row["page"]):
         out.write(page or "(no page links to these)")
         for row in problems:
-            out.write(f"  {_line(row)}")
+            out.write(f"  {_problem_line(row)}")
     counts = ", ".join(f"{found[kind]:,} {kind}" for kind in kinds if found[kind])
     out.write(counts or "No problem was found.")
     if options["keep"]:
@@ -176,11 +176,11 @@ def _write_report(path: Path, report: str) -> None:
         raise CommandError(f"--junit: {error.strerror}: {path}") from error
 
 
-def _line(row: dict[str, Any]) -> str:
+def _problem_line(row: dict[str, Any]) -> str:
     url = "" if row["page"] == row["url"] else row["url"]
     place = " ".join(filter(None, (row["element"], row["attribute"], row["place"])))
     text = row["anchor"] and f"“{row['anchor']}”"
     return "  ".join(filter(None, (row["kind"], url, row["detail"], place, text)))
 
 
-COMMANDS = (Subcommand("check", WORDS, add_check_arguments, check, has_crawl=False),)
+COMMANDS = (Subcommand("check", WORDS, add_check_arguments, check_links, has_crawl=False),)

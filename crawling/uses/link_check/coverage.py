@@ -141,11 +141,11 @@ def coverage_of(run: Run) -> Coverage:
 def coverages_of(runs: Collection[Run]) -> dict[int, Coverage]:
     """The coverage of runs, by their ids, in three queries. The crawls of the runs are loaded."""
     counts = counts_of([run.pk for run in runs if run.state in ENDED_STATES])
-    ruled = _ruled(runs)
-    excluded = _excluded(runs, ruled)
+    ruled = _urls_by_rule(runs)
+    excluded = _exclusions_by_run(runs, ruled)
     found = {}
     for run in runs:
-        remedies, had = _settings_that_would_help(run.crawl), counts.get(run.pk)
+        remedies, had = _useful_settings(run.crawl), counts.get(run.pk)
         if had and had.quarantined > 0:
             excluded[run.pk][TRAPS] += had.quarantined
         found[run.pk] = Coverage(
@@ -159,14 +159,14 @@ def coverages_of(runs: Collection[Run]) -> dict[int, Coverage]:
     return found
 
 
-def _ruled(runs: Collection[Run]) -> dict[tuple[int, str], int]:
+def _urls_by_rule(runs: Collection[Run]) -> dict[tuple[int, str], int]:
     """The number of addresses that each rule has refused, by the run's id and the rule."""
     counts = VerdictCount.objects.filter(run__in=[run.pk for run in runs])
     counts = counts.filter(rule__in=[Rule.SCOPE, *CAUSES]).annotate(n=F("kept") + F("more"))
     return {(run, rule): n for run, rule, n in counts.values_list("run", "rule", "n")}
 
 
-def _excluded(
+def _exclusions_by_run(
     runs: Collection[Run], ruled: Mapping[tuple[int, str], int]
 ) -> defaultdict[int, Counter[str]]:
     """The number of excluded addresses for each cause, by the runs' ids."""
@@ -183,7 +183,7 @@ def _excluded(
     return found
 
 
-def _settings_that_would_help(crawl: CrawlJob) -> tuple[str, ...]:
+def _useful_settings(crawl: CrawlJob) -> tuple[str, ...]:
     filters = crawl.order.filters
     goes_out = crawl.scope == "anywhere" or filters.off_site_hops
     is_asked = filters.check_external or goes_out

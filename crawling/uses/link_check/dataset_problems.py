@@ -17,7 +17,7 @@ from crawling.datasets.query import query_links
 from crawling.models import Run, Url, UrlState
 from crawling.uses.link_check.problem_kinds import CONDITIONS, Found, LinkProblem, ProblemKind
 from crawling.web.addresses import fingerprint
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 
 #: the longest tag (RFC 5646, section 4.4.1)
 LONGEST = 35
@@ -134,7 +134,7 @@ def failed_urls(run: Run, after: int, most: int) -> list[UrlFailure]:
 def find_broken(run: Run, after: str, most: int) -> Found:
     failed = failed_urls(run, _read_cursor(after), most + 1)
     problems = [
-        LinkProblem(ProblemKind.BROKEN, one.url, explain(one.status), one.status)
+        LinkProblem(ProblemKind.BROKEN, one.url, status_sentence(one.status), one.status)
         for one in failed[:most]
     ]
     return problems, str(failed[most - 1].pk) if len(failed) > most else None
@@ -190,7 +190,7 @@ def _wrong_language(
     if page == target or fetched is None or fetched.status is None:
         return ""
     if not 200 <= fetched.status < 300:
-        return f"{target} answers: {explain(fetched.status).rstrip('.')}."
+        return f"{target} answers: {status_sentence(fetched.status).rstrip('.')}."
     return "" if (target, page) in answers else f"{target} does not name this page."
 
 

@@ -10,7 +10,7 @@ from itertools import chain, groupby, islice
 from typing import Annotated, Any
 
 from crawling.models import Run
-from crawling.uses.link_check.link_check import each_problem
+from crawling.uses.link_check.link_check import problems_with_sources
 from crawling.uses.link_check.link_sources import LinkSource
 from crawling.uses.link_check.problem_kinds import LinkProblem, ProblemKind
 from serving.listing.columns import Column
@@ -46,10 +46,10 @@ class PageFixes:
     fixes: Sequence[LinkFix]
 
 
-def each_fix(run: Run) -> Iterator[LinkFix]:
+def all_fixes(run: Run) -> Iterator[LinkFix]:
     """Links in the order in which they are found. Raises LinkSearchTookTooLong."""
     for kind in KINDS:
-        for problem, source in each_problem(run, kind):
+        for problem, source in problems_with_sources(run, kind):
             if kind is not ProblemKind.REDIRECTED or _is_outdated(problem, source):
                 yield _fix_of(problem, source)
 
@@ -63,7 +63,7 @@ def _is_outdated(problem: LinkProblem, source: LinkSource | None) -> bool:
 
 def fixes_by_page(run: Run) -> tuple[list[PageFixes], bool]:
     """The first links by page, and whether there are more. Raises LinkSearchTookTooLong."""
-    found = each_fix(run)
+    found = all_fixes(run)
     some = sorted(islice(found, MOST_SHOWN), key=_sort_key)
     grouped = [PageFixes(page, list(fixes)) for page, fixes in groupby(some, lambda fix: fix.page)]
     return grouped, next(found, None) is not None
@@ -71,7 +71,7 @@ def fixes_by_page(run: Run) -> tuple[list[PageFixes], bool]:
 
 def fix_rows(run: Run) -> Iterator[dict[str, Any]]:
     """All links, grouped by page unless there are too many. Raises LinkSearchTookTooLong."""
-    found, some, characters = each_fix(run), list[LinkFix](), 0
+    found, some, characters = all_fixes(run), list[LinkFix](), 0
     for fix in found:
         some.append(fix)
         characters += sum(map(len, vars(fix).values()))
@@ -93,12 +93,12 @@ def _fix_of(problem: LinkProblem, source: LinkSource | None) -> LinkFix:
         if source
         else ("", "", "", "", "")
     )
-    todo = _advice(problem, source)
+    todo = _advice_for_fix(problem, source)
     told = (problem.url, problem.detail, todo, problem.new_target)
     return LinkFix(page, text, element, attribute, place, *told)
 
 
-def _advice(problem: LinkProblem, source: LinkSource | None) -> str:
+def _advice_for_fix(problem: LinkProblem, source: LinkSource | None) -> str:
     if source is None:
         return "No page links to it: check the start URLs and sitemaps."
     if source.attribute == "location":

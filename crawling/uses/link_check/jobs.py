@@ -21,7 +21,7 @@ LONGEST_WAIT = timedelta(days=1)
 MEMORY_MIB = 96
 
 
-def _work(job: RunningJob) -> JobResult:
+def _count_problems(job: RunningJob) -> JobResult:
     # DuckDB is imported only where it is needed
     from crawling.uses.link_check.problem_counts import count_problems
 
@@ -32,7 +32,7 @@ PROBLEM_COUNTS = JobKind(
     name="problem-counts",
     label="count of problems",
     done="counted",
-    work=_work,
+    work=_count_problems,
     effects=OF_ROWS,  # code that changes the data updates the numbers
     queue=IDLE,
     memory=lambda job: MEMORY_MIB,
@@ -45,9 +45,9 @@ def _count_broken(job: RunningJob) -> JobResult:
     JobWaits until the links of both runs are known.
     """
     from crawling.datasets.lag import are_links_due
-    from crawling.uses.link_check.trend import count_broken, run_before
+    from crawling.uses.link_check.trend import count_broken, previous_run
 
-    run, old = job.run, run_before(job.run)
+    run, old = job.run, previous_run(job.run)
     if old and timezone.now() < job.row.asked_at + LONGEST_WAIT:
         for one in (old, run):
             if are_links_due(one):
@@ -69,16 +69,16 @@ BROKEN_LINKS = JobKind(
 KINDS = (PROBLEM_COUNTS, BROKEN_LINKS)
 
 
-def count_again(run: Run) -> None:
+def request_new_counts(run: Run) -> None:
     """Count the problems of a run again, since all its pages were read again."""
     request_job(PROBLEM_COUNTS, run, by=None)
 
 
-def ask_for_broken(run: Run) -> None:
+def request_broken_count(run: Run) -> None:
     """Request the count of broken links of a run that ends, in the transaction that ends it."""
-    from crawling.uses.link_check.trend import has_failures, note_no_broken
+    from crawling.uses.link_check.trend import has_failures, store_no_broken_links
 
     if has_failures(run):
         request_job(BROKEN_LINKS, run, by=None)
     else:
-        note_no_broken(run)
+        store_no_broken_links(run)

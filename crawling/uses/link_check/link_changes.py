@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from crawling.datasets.query import each_row, query_links
+from crawling.datasets.query import query_links, stream_query_rows
 from crawling.models import Run
 
 #: the number of pages read at a time for files
@@ -90,24 +90,24 @@ def list_link_changes(
     """
     values = {"after": after, "most": most + 1}
     found = query_links(new, SOME_CHANGED_PAGES, values, before=old)
-    rows = _with_links(old, new, found[:most])
+    rows = _add_links(old, new, found[:most])
     return rows, found[most - 1][0] if len(found) > most else None
 
 
-def each_link_change(old: Run, new: Run) -> Iterator[dict[str, Any]]:
+def all_link_changes(old: Run, new: Run) -> Iterator[dict[str, Any]]:
     """A row for each link that was added or removed, in the order in which the pages were found.
 
     Raises LinkSearchTookTooLong.
     """
-    found = each_row(new, ALL_CHANGED_PAGES, before=old)
+    found = stream_query_rows(new, ALL_CHANGED_PAGES, before=old)
     while some := list(islice(found, SLICE)):
-        for row in _with_links(old, new, some):
+        for row in _add_links(old, new, some):
             for change in ("added", "removed"):
                 for link in getattr(row, change):
                     yield {"page": row.page, "change": change, **vars(link)}
 
 
-def _with_links(
+def _add_links(
     old: Run, new: Run, found: Sequence[tuple[str, int | None, int | None]]
 ) -> list[PageLinkChanges]:
     """The pages with their changed links. found: addresses of pages, with their ids in both

@@ -23,10 +23,10 @@ from crawling.models import Run
 from crawling.uses.link_check.dataset_problems import find_broken, find_insecure, find_languages
 from crawling.uses.link_check.link_sources import (
     LinkSource,
-    each_source,
-    each_source_of_hosts,
     first_sources,
     first_sources_of_hosts,
+    stream_sources,
+    stream_sources_of_hosts,
 )
 from crawling.uses.link_check.page_problems import (
     find_canonical,
@@ -77,11 +77,11 @@ def list_problems(
     The second value is the key after which more follow. Raises BadOrder for an invalid key, and
     LinkSearchTookTooLong.
     """
-    found, following = _find(run, kind, after, most, slow_seconds)
-    return with_sources(run, kind, found), following
+    found, following = _find_problems(run, kind, after, most, slow_seconds)
+    return add_sources(run, kind, found), following
 
 
-def with_sources(run: Run, kind: ProblemKind, found: Sequence[LinkProblem]) -> list[LinkProblem]:
+def add_sources(run: Run, kind: ProblemKind, found: Sequence[LinkProblem]) -> list[LinkProblem]:
     """Add to each problem the number of links to it (None instead of 0 while links are missing) and
     the first of them. Raises LinkSearchTookTooLong.
     """
@@ -98,7 +98,9 @@ def with_sources(run: Run, kind: ProblemKind, found: Sequence[LinkProblem]) -> l
     ]
 
 
-def _find(run: Run, kind: ProblemKind, after: str, most: int, slow_seconds: float) -> Found:
+def _find_problems(
+    run: Run, kind: ProblemKind, after: str, most: int, slow_seconds: float
+) -> Found:
     if kind is ProblemKind.SLOW:
         return find_slow(run, after, most, slow_seconds)
     if kind in (ProblemKind.MIXED_CONTENT, ProblemKind.PLAIN_HTTP):
@@ -108,15 +110,15 @@ def _find(run: Run, kind: ProblemKind, after: str, most: int, slow_seconds: floa
     return FINDERS[kind](run, after, most)
 
 
-def each_problem_found(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
+def all_problems(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
     """All problems of a kind without the links to them. Raises LinkSearchTookTooLong."""
     after: str | None = ""
     while after is not None:
-        found, after = _find(run, kind, after, AT_ONCE, SLOW_SECONDS)
+        found, after = _find_problems(run, kind, after, AT_ONCE, SLOW_SECONDS)
         yield from found
 
 
-def each_problem(
+def problems_with_sources(
     run: Run, kind: ProblemKind, *, slow_seconds: float = SLOW_SECONDS
 ) -> Iterator[tuple[LinkProblem, LinkSource | None]]:
     """All problems of a kind, once for each link to them. A problem that belongs to a page, or to
@@ -125,12 +127,12 @@ def each_problem(
     after: str | None = ""
     most = FIRST_AT_ONCE
     while after is not None:
-        found, after = _find(run, kind, after, most, slow_seconds)
+        found, after = _find_problems(run, kind, after, most, slow_seconds)
         most = AT_ONCE
         linked: set[int] = set()
         if kind.is_of_links:
             urls = [problem.url for problem in found]
-            all_sources = each_source_of_hosts if kind.is_of_hosts else each_source
+            all_sources = stream_sources_of_hosts if kind.is_of_hosts else stream_sources
             for number, source in all_sources(run, urls, kind.condition):
                 linked.add(number)
                 yield found[number], source
@@ -147,7 +149,7 @@ def problem_rows(
 ) -> Iterator[dict[str, Any]]:
     """The problems as rows of a table, by kind. `page` is the page to be corrected."""
     for kind in kinds:
-        for problem, source in each_problem(run, kind, slow_seconds=slow_seconds):
+        for problem, source in problems_with_sources(run, kind, slow_seconds=slow_seconds):
             facts = {
                 "kind": str(kind),
                 "url": problem.url,
@@ -173,7 +175,7 @@ class TooManyProblems(CrawlError):
     """
 
 
-def list_changed(
+def list_changed_problems(
     old: Run, new: Run, kind: ProblemKind, change: ProblemChange, *, after: str = "", most: int
 ) -> Found:
     """Problems of a kind that only the new run has, or only the old one, by their addresses, with
@@ -190,11 +192,11 @@ def list_changed(
         changed = [problem for problem in changed if problem.url not in unknown]
     begin = _read_cursor(after)
     shown, end = changed[begin : begin + most], begin + most
-    return with_sources(has, kind, shown), str(end) if len(changed) > end else None
+    return add_sources(has, kind, shown), str(end) if len(changed) > end else None
 
 
 def _comparable_problems(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
-    yield from islice(found := each_problem_found(run, kind), MOST_COMPARED)
+    yield from islice(found := all_problems(run, kind), MOST_COMPARED)
     if next(found, None) is not None:
         raise TooManyProblems
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from crawling.datasets.query import each_row, query_links
+from crawling.datasets.query import query_links, stream_query_rows
 from crawling.models import Run
 from crawling.web.addresses import fingerprint
 from serving.listing.columns import Column
@@ -97,13 +97,13 @@ def link_counts(run: Run, urls: Sequence[str], condition: str) -> dict[str, int]
 
 def link_counts_of_hosts(run: Run, urls: Sequence[str], condition: str) -> dict[str, int]:
     """For each host of these URLs, the number of links to any of its addresses."""
-    hosts = {host_of(url): url for url in urls}
+    hosts = {target_host_of(url): url for url in urls}
     query = COUNTS_OF_HOSTS.format(condition=condition)
     rows = query_links(run, query, {"hosts": list(hosts)}) if hosts else []
     return {hosts[host]: links for host, links in rows}
 
 
-def each_source(
+def stream_sources(
     run: Run, urls: Sequence[str], condition: str = ANY
 ) -> Iterator[tuple[int, LinkSource]]:
     """All links to these addresses, in the order of the parts: the position of the address in
@@ -117,7 +117,7 @@ def each_source(
         "fingerprint": np.array([fingerprint(page) for page, *_ in split], dtype=np.int64),
     }
     if urls:
-        for number, *source in each_row(run, LINKS_TO.format(condition=condition), wanted):
+        for number, *source in stream_query_rows(run, LINKS_TO.format(condition=condition), wanted):
             yield number, LinkSource(*source)
 
 
@@ -127,7 +127,7 @@ def first_sources_of_hosts(
     """For each host of these URLs, the number of links to any of its addresses, and the first of
     them.
     """
-    hosts = {host_of(url): url for url in urls}
+    hosts = {target_host_of(url): url for url in urls}
     values = {"hosts": list(hosts), "sources": MOST_SOURCES}
     rows = query_links(run, SOURCES_OF_HOSTS.format(condition=condition), values) if hosts else []
     return {
@@ -136,7 +136,7 @@ def first_sources_of_hosts(
     }
 
 
-def each_source_of_hosts(
+def stream_sources_of_hosts(
     run: Run, urls: Sequence[str], condition: str
 ) -> Iterator[tuple[int, LinkSource]]:
     """All links to any address of the hosts of these URLs: the position of the URL in `urls`, and
@@ -144,13 +144,15 @@ def each_source_of_hosts(
     """
     wanted: dict[str, Any] = {
         "number": np.arange(len(urls)),
-        "host": np.array([host_of(url) for url in urls], dtype=object),
+        "host": np.array([target_host_of(url) for url in urls], dtype=object),
     }
     if urls:
-        for number, *source in each_row(run, LINKS_TO_HOSTS.format(condition=condition), wanted):
+        for number, *source in stream_query_rows(
+            run, LINKS_TO_HOSTS.format(condition=condition), wanted
+        ):
             yield number, LinkSource(*source)
 
 
-def host_of(url: str) -> str:
+def target_host_of(url: str) -> str:
     """The host of a URL, in the form of the column `target_host`."""
     return url.partition("://")[2].partition("/")[0]

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from crawling.base.alert_events import AlertEvent
 from crawling.installation.news import KEPT, NewsItem, NewsSource, rows_of_shown_runs, shown_runs
-from crawling.jobs.job_rows import seen_jobs
+from crawling.jobs.job_rows import visible_jobs
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.uses.link_check.coverage import coverages_of
@@ -37,12 +37,12 @@ def find_news(
                 )
 
 
-def _runs_to_be_compared(crawl: CrawlJob | None) -> QuerySet[Run]:
+def _runs_to_compare(crawl: CrawlJob | None) -> QuerySet[Run]:
     """Runs whose broken links are not counted: not yet, or because the job failed or was cancelled.
     A latest run is included even if its job is forgotten.
     """
     uncounted = Q(run__broken_links=None, run__state__in=ENDED_STATES)
-    jobs = seen_jobs().filter(Q(ended_at=None) | uncounted, kind=BROKEN_LINKS.name)
+    jobs = visible_jobs().filter(Q(ended_at=None) | uncounted, kind=BROKEN_LINKS.name)
     # a run that ended before the first count of its crawl has no counted run before it
     counted = BrokenLinks.objects.filter(run__crawl=OuterRef("crawl"))
     since = timezone.now() - KEPT
@@ -64,9 +64,9 @@ def _broken_in_words(count: int) -> str:
     return f"{count:,} link{'s are' if count != 1 else ' is'} broken"
 
 
-def _unchecked(runs: Collection[int]) -> dict[int, str]:
+def _unchecked_by_run(runs: Collection[int]) -> dict[int, str]:
     found = coverages_of(Run.objects.filter(pk__in=runs).select_related("crawl"))
     return {run: one.numbers_in_words for run, one in found.items() if one.numbers_in_words}
 
 
-NEWS = (NewsSource(find_news, _runs_to_be_compared, "broken links", _broken_by_run, _unchecked),)
+NEWS = (NewsSource(find_news, _runs_to_compare, "broken links", _broken_by_run, _unchecked_by_run),)

@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from crawling.base.errors import BadOrder
 from crawling.base.timed import time_limit
-from crawling.datasets.query import LinkSearchTookTooLong, each_row
+from crawling.datasets.query import LinkSearchTookTooLong, stream_query_rows
 from crawling.models import HostQueue, Page, Run, Url, UrlState
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
 from crawling.web.addresses import BadUrl, canonical_address, fingerprint, read_address
-from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, explain, is_redirect
+from crawling.web.statuses import DOCUMENT_STATUSES, MOST_REDIRECTS, is_redirect, status_sentence
 
 #: the number of pages that are examined together
 SLICE = 5_000
@@ -59,12 +59,12 @@ SOON = timedelta(days=30)
 
 def find_redirected(run: Run, after: str, most: int) -> Found:
     redirects = _pages_of(run).filter(status__range=(300, 399)).filter(status__in=REDIRECTS)
-    return _scan(redirects, after, most, lambda pages: _redirect_problems(run, pages))
+    return _scan_pages(redirects, after, most, lambda pages: _redirect_problems(run, pages))
 
 
 def _redirect_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
     chains = {page.pk: [page.final_url] for page in pages}
-    ends = _follow(run, {page.pk: page.url.url for page in pages}, chains)
+    ends = _follow_redirects(run, {page.pk: page.url.url for page in pages}, chains)
     met = _urls_of(run, {step for steps in chains.values() for step in steps})
     for page in pages:
         steps, end = chains[page.pk], ends.get(page.pk)
@@ -99,7 +99,9 @@ def _permanent_target(page: Page, steps: Sequence[str], met: Mapping[str, Url]) 
     return "" if end is not None and end.state == UrlState.FAILED else target
 
 
-def _follow(run: Run, begins: dict[int, str], chains: dict[int, list[str]]) -> dict[int, Url]:
+def _follow_redirects(
+    run: Run, begins: dict[int, str], chains: dict[int, list[str]]
+) -> dict[int, Url]:
     """Complete the chains. Return the outcomes of their last addresses."""
     ends: dict[int, Url] = {}
     open_ones = set(chains)
@@ -132,13 +134,13 @@ def _end_in_words(end: Url | None) -> str:
         return "not part of this crawl."
     if end.status is None:
         return "not fetched yet."
-    return explain(end.status).rstrip(".") + "."
+    return status_sentence(end.status).rstrip(".") + "."
 
 
 def find_unread(run: Run, after: str, most: int) -> Found:
     """Pages that were not completely read, except copies that the order leaves unread."""
     pages = _pages_of(run).exclude(unread="").exclude(unread="copy")
-    return _scan(pages, after, most, _unread_problems)
+    return _scan_pages(pages, after, most, _unread_problems)
 
 
 def _unread_problems(pages: Sequence[Page]) -> Iterator[Judged]:
@@ -150,7 +152,7 @@ def _unread_problems(pages: Sequence[Page]) -> Iterator[Judged]:
 def find_orphans(run: Run, after: str, most: int) -> Found:
     """Pages that were reached only as a seed or by a sitemap. A home page needs no link."""
     pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES, content_type__in=HTML, url__hops=0)
-    return _scan(pages, after, most, lambda some: _orphan_problems(run, some))
+    return _scan_pages(pages, after, most, lambda some: _orphan_problems(run, some))
 
 
 def _orphan_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
@@ -158,7 +160,7 @@ def _orphan_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
         "page_id": np.array([page.pk for page in pages], dtype=np.int64),
         "fingerprint": np.array([page.url.fingerprint for page in pages], dtype=np.int64),
     }
-    linked = {page_id for (page_id,) in each_row(run, LINKED, wanted)}
+    linked = {page_id for (page_id,) in stream_query_rows(run, LINKED, wanted)}
     for page in pages:
         if page.pk not in linked and canonical_address(page.url.url).target != "/":
             told = "No page links to it: it was found by a start URL or a sitemap."
@@ -167,12 +169,12 @@ def _orphan_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
 
 def find_canonical(run: Run, after: str, most: int) -> Found:
     pages = _pages_of(run).filter(status__in=DOCUMENT_STATUSES).exclude(canonical="")
-    return _scan(pages, after, most, lambda some: _canonical_problems(run, some))
+    return _scan_pages(pages, after, most, lambda some: _canonical_problems(run, some))
 
 
 def _canonical_problems(run: Run, pages: Sequence[Page]) -> Iterator[Judged]:
     wanted = {"page_id": np.array([page.pk for page in pages], dtype=np.int64)}
-    several = dict(each_row(run, SEVERAL_CANONICALS, wanted))
+    several = dict(stream_query_rows(run, SEVERAL_CANONICALS, wanted))
     others = [page for page in pages if page.canonical != page.url.url]
     met = _urls_of(run, {page.canonical for page in others})
     for page in pages:
@@ -207,7 +209,7 @@ def find_slow(run: Run, after: str, most: int, seconds: float) -> Found:
         try:
             last, number = float(slower), int(pk)
         except ValueError as error:
-            raise _no_key() from error
+            raise _bad_cursor() from error
         pages = pages.filter(Q(fetch_seconds__lt=last) | Q(fetch_seconds=last, pk__gt=number))
     found = list(pages.order_by("-fetch_seconds", "pk")[: most + 1])
     problems = [
@@ -233,7 +235,7 @@ def find_repeated(run: Run, after: str, most: int, kind: ProblemKind) -> Found:
             "most": most + 1,
         }
     except ValueError as error:
-        raise _no_key() from error
+        raise _bad_cursor() from error
     with time_limit(LONGEST_SECONDS, LinkSearchTookTooLong) as cursor:
         cursor.execute(REPEATED.format(column=str(kind)), values)
         rows = cursor.fetchall()
@@ -254,7 +256,7 @@ def _pages_of(run: Run) -> QuerySet[Page]:
     return Page.objects.filter(run=run).select_related("url")
 
 
-def _scan(
+def _scan_pages(
     pages: QuerySet[Page],
     after: str,
     most: int,
@@ -268,11 +270,11 @@ def _scan(
         some = list(_pages_after(pages, at).order_by("fetched_at", "url_id")[:SLICE])
         found += judge(some) if some else ()
         if len(found) > most:
-            return [problem for _, problem in found[:most]], _key(found[most - 1][0])
+            return [problem for _, problem in found[:most]], _key_of_page(found[most - 1][0])
         if len(some) < SLICE:
             return [problem for _, problem in found], None
         at = some[-1].fetched_at, some[-1].pk
-    return [problem for _, problem in found], _key(some[-1])
+    return [problem for _, problem in found], _key_of_page(some[-1])
 
 
 def _pages_after(pages: QuerySet[Page], at: tuple[datetime, int] | None) -> QuerySet[Page]:
@@ -282,7 +284,7 @@ def _pages_after(pages: QuerySet[Page], at: tuple[datetime, int] | None) -> Quer
     return pages.filter(Q(fetched_at__gte=at[0]) & (Q(fetched_at__gt=at[0]) | Q(url_id__gt=at[1])))
 
 
-def _key(page: Page) -> str:
+def _key_of_page(page: Page) -> str:
     return f"{page.fetched_at.isoformat()} {page.pk}"
 
 
@@ -291,10 +293,10 @@ def _read_key(after: str) -> tuple[datetime, int] | None:
     try:
         return (datetime.fromisoformat(moment), int(pk)) if after else None
     except ValueError as error:
-        raise _no_key() from error
+        raise _bad_cursor() from error
 
 
-def _no_key() -> BadOrder:
+def _bad_cursor() -> BadOrder:
     return BadOrder({"cursor": "It is no `next` of a page before."})
 
 
@@ -303,7 +305,7 @@ def find_certificates(run: Run, after: str, most: int) -> Found:
     now = timezone.now()
     queues = HostQueue.objects.filter(run=run, certificate_ends_at__lt=now + SOON)
     if after:
-        ends_at, pk = _read_ends(after)
+        ends_at, pk = _read_expiry_cursor(after)
         same = Q(certificate_ends_at=ends_at, pk__gt=pk)
         queues = queues.filter(Q(certificate_ends_at__gt=ends_at) | same)
     rows = queues.order_by("certificate_ends_at", "pk").values_list(
@@ -311,7 +313,7 @@ def find_certificates(run: Run, after: str, most: int) -> Found:
     )
     found = list(rows[: most + 1])
     problems = [
-        LinkProblem(ProblemKind.CERTIFICATE, f"https://{host}/", _ending_in_words(ends_at, now))
+        LinkProblem(ProblemKind.CERTIFICATE, f"https://{host}/", _expiry_in_words(ends_at, now))
         for ends_at, _, host in found[:most]
         if ends_at
     ]
@@ -320,14 +322,14 @@ def find_certificates(run: Run, after: str, most: int) -> Found:
     return problems, f"{last[0].isoformat()} {last[1]}"
 
 
-def _ending_in_words(ends_at: datetime, now: datetime) -> str:
+def _expiry_in_words(ends_at: datetime, now: datetime) -> str:
     day, days = f"{ends_at:%Y-%m-%d}", (ends_at - now).days
     if ends_at <= now:
         return f"Its certificate ended on {day}, unless it was renewed since."
     return f"Its certificate ends on {day}, in {days} day{'' if days == 1 else 's'}."
 
 
-def _read_ends(after: str) -> tuple[datetime, int]:
+def _read_expiry_cursor(after: str) -> tuple[datetime, int]:
     moment, _, pk = after.partition(" ")
     try:
         return datetime.fromisoformat(moment), int(pk)

@@ -27,7 +27,7 @@ from crawling.uses.link_check.coverage import coverage_of, coverages_of
 from crawling.uses.link_check.fixes import fix_rows
 from crawling.uses.link_check.link_changes import (
     CHANGE_COLUMNS,
-    each_link_change,
+    all_link_changes,
     list_link_changes,
 )
 from crawling.uses.link_check.link_check import (
@@ -36,7 +36,7 @@ from crawling.uses.link_check.link_check import (
     TooManyProblems,
     incomplete_kinds,
     junit_lines,
-    list_changed,
+    list_changed_problems,
     list_problems,
     problem_rows,
 )
@@ -46,7 +46,7 @@ from crawling.uses.link_check.problem_counts import (
     ProblemCount,
     counts_of,
     kinds_by_severity,
-    why_uncounted,
+    missing_counts,
 )
 from crawling.uses.link_check.problem_kinds import ProblemKind, Severity
 from crawling.uses.link_check.reports import (
@@ -61,14 +61,18 @@ from crawling.uses.link_check.reports import (
 )
 from crawling.uses.link_check.shared_parts import (
     FIX_COLUMNS,
-    fixes_of,
     fixes_stem,
     problem_counts,
     problems_of_kind,
     shared_file,
+    shared_fix_facts,
     shared_fixes,
 )
-from crawling.uses.link_check.sorted_problems import ProblemSort, TooManyToSort, list_sorted
+from crawling.uses.link_check.sorted_problems import (
+    ProblemSort,
+    TooManyToSort,
+    list_sorted_problems,
+)
 from crawling.uses.link_check.trend import MOST_RUNS, trend_bars, trend_of
 from serving.access import AuthenticatedRequest
 from serving.downloads import Download, row_file, send
@@ -115,13 +119,13 @@ ENDINGS = {"csv": "CSV", "jsonl": "JSON Lines", "xml": "JUnit"}
 
 
 @of_run(NEVER_STARTED)
-def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+def link_check_page(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Show the list `?show=`, or with `?page=`, `?target=` or `?host=` the links of a page, to a
     URL or to a host.
     """
     asked = {name: request.GET.get(name, "")[:5000] for name in ("page", "target", "host")}
     shown = "all" if any(asked.values()) else request.GET.get("show", "")
-    shown, kind = shown if shown in LISTS else "check", _kind(request, _worst_kind(run))
+    shown, kind = shown if shown in LISTS else "check", _requested_kind(request, _worst_kind(run))
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
@@ -138,7 +142,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         "slow_seconds": SLOW_SECONDS,
         "certificate_days": SOON.days,
         "endings": ENDINGS,
-        **_trend(run),
+        **_trend_panel(run),
     }
     here |= _sorting_facts(request, shown)
     if shown == "check":
@@ -146,8 +150,8 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         if kind is ProblemKind.BROKEN:
             here |= {"coverage": coverage_of(run)}
     try:
-        rows, following = _rows(request, here, asked)
-        count = _count(here, asked)
+        rows, following = _rows_of_list(request, here, asked)
+        count = _row_count(here, asked)
     except (BadOrder, LinkSearchTookTooLong, TooManyProblems, TooManyToSort, TooManyMedia) as told:
         return render(request, "link_check/links.html", {**here, "trouble": str(told)})
     here |= {"rows": rows, "following": following}
@@ -171,7 +175,7 @@ def _sorting_facts(request: AuthenticatedRequest, shown: str) -> dict[str, Any]:
     return {"sort": sort, "columns": heads}
 
 
-def _count(here: dict[str, Any], asked: dict[str, str]) -> int | None:
+def _row_count(here: dict[str, Any], asked: dict[str, str]) -> int | None:
     """The number of rows in the list, perhaps a BoundedCount; None if unknown."""
     match here["shown"]:
         case "all":
@@ -202,17 +206,17 @@ def _requested_change(request: AuthenticatedRequest) -> ProblemChange | None:
     return ProblemChange(asked) if asked in list(ProblemChange) else None
 
 
-def _rows(
+def _rows_of_list(
     request: AuthenticatedRequest, here: dict[str, Any], asked: dict[str, str]
 ) -> tuple[list[Any], str | None]:
     run, most, after = here["run"], choices_of(request).most(ROWS), here["after"][:5000]
     match here["shown"]:
         case "check" if here["change"]:
-            return list_changed(
+            return list_changed_problems(
                 here["old"], run, here["kind"], here["change"], after=after, most=most
             )
         case "check" if here["sort"]:
-            return list_sorted(run, here["kind"], here["sort"], after=after, most=most)
+            return list_sorted_problems(run, here["kind"], here["sort"], after=after, most=most)
         case "check":
             return list_problems(run, here["kind"], after=after, most=most)
         case "all":
@@ -224,7 +228,9 @@ def _rows(
     return list_hosts(run, sort=here["sort"], after=after, most=most)
 
 
-def _kind(request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN) -> ProblemKind:
+def _requested_kind(
+    request: AuthenticatedRequest, usual: ProblemKind = ProblemKind.BROKEN
+) -> ProblemKind:
     """The requested kind of problem. An invalid kind is ignored."""
     asked = request.GET.get("kind", "")
     return ProblemKind(asked) if asked in list(ProblemKind) else usual
@@ -240,7 +246,7 @@ def _worst_kind(run: Run) -> ProblemKind:
 
 
 @of_run(NEVER_STARTED)
-def changes(request: AuthenticatedRequest, new: Run) -> HttpResponse:
+def link_changes_page(request: AuthenticatedRequest, new: Run) -> HttpResponse:
     """Show the links that were added and removed in `?run=` (by default the latest) compared with
     `?against=` (by default the run before it), by page, after an address.
     """
@@ -265,7 +271,7 @@ def changes_file(request: AuthenticatedRequest, new: Run, kind: str) -> HttpResp
     if old is None:
         raise Http404("There is no other run to compare with.")
     stem = f"crawl-{new.crawl_id}-run-{new.number}-against-{old.number}-links"
-    file = row_file(stem, kind, each_link_change(old, new), CHANGE_COLUMNS)
+    file = row_file(stem, kind, all_link_changes(old, new), CHANGE_COLUMNS)
     return send(marked_download(marked_download(file, old, Derived.LINKS), new, Derived.LINKS))
 
 
@@ -280,7 +286,7 @@ def _run_before(request: AuthenticatedRequest, new: Run) -> Run | None:
 @of_run(NEVER_STARTED)
 def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     """Send a row for each problem and each link to it; with `?kind=` only problems of that kind."""
-    kinds = [_kind(request)] if "kind" in request.GET else list(ProblemKind)
+    kinds = [_requested_kind(request)] if "kind" in request.GET else list(ProblemKind)
     rows, stem = problem_rows(run, kinds), f"crawl-{run.crawl_id}-run-{run.number}-link-check"
     if kind == "xml":
         lines = junit_lines(kinds, rows, incomplete_kinds(run, kinds))
@@ -292,8 +298,8 @@ def problem_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResp
 
 
 @of_run(NEVER_STARTED)
-def fixes(request: AuthenticatedRequest, run: Run) -> HttpResponse:
-    here = {"crawl": run.crawl, "run": run, **fixes_of(run)}
+def fixes_page(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+    here = {"crawl": run.crawl, "run": run, **shared_fix_facts(run)}
     return render(request, "link_check/fixes.html", here)
 
 
@@ -303,33 +309,33 @@ def fixes_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpRespon
     return send(marked_download(file, run, Derived.TEXTS))
 
 
-def _uncounted(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> dict[str, Any]:
+def _missing_count_facts(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> dict[str, Any]:
     """The reason why numbers are missing, and how many are there."""
-    return {"uncounted": why_uncounted(run, counts), "counted": len(counts)}
+    return {"uncounted": missing_counts(run, counts), "counted": len(counts)}
 
 
 @of_run(NEVER_STARTED)
-def counted(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+def problem_counts_fragment(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Show why numbers are missing, for a page that has `?counted=` numbers, or have that page
     read again once there are more. It requests this again and again.
     """
-    here = {"run": run, **_uncounted(run, counts_of(run))}
+    here = {"run": run, **_missing_count_facts(run, counts_of(run))}
     here["has_more"] = here["counted"] != asked_number(request, "counted") or not here["uncounted"]
     return render(request, "link_check/_uncounted.html", here)
 
 
 urlpatterns = [
-    path("<int:pk>/fixes/", fixes, name="fixes"),
+    path("<int:pk>/fixes/", fixes_page, name="fixes"),
     file_route("fixes", ("csv", "jsonl"), fixes_file),
-    path("<int:pk>/links/", show, name="links"),
-    path("<int:pk>/links/counted/", counted, name="links-counted"),
-    path("<int:pk>/link-changes/", changes, name="link-changes"),
+    path("<int:pk>/links/", link_check_page, name="links"),
+    path("<int:pk>/links/counted/", problem_counts_fragment, name="links-counted"),
+    path("<int:pk>/link-changes/", link_changes_page, name="link-changes"),
     file_route("link-changes", ("csv", "jsonl"), changes_file),
     file_route("link-check", ENDINGS, problem_file),
 ]
 
 
-def _trend(run: Run) -> Mapping[str, Any]:
+def _trend_panel(run: Run) -> Mapping[str, Any]:
     """The trend of the crawl's latest runs; empty while no run has ended."""
     is_first = run.number == 1 and run.state not in ENDED_STATES
     rows = [] if is_first else list(trend_of(run.crawl)[:MOST_RUNS])
@@ -338,7 +344,7 @@ def _trend(run: Run) -> Mapping[str, Any]:
     return {"trend": [*zip(rows, left, strict=True)], "bars": trend_bars(rows)}
 
 
-def _kinds(run: Run) -> Mapping[str, Any]:
+def _kinds_panel(run: Run) -> Mapping[str, Any]:
     """The kinds of problems. Kinds that the run does not have are listed separately."""
     counts = counts_of(run)
     found = kinds_by_severity(counts)
@@ -350,7 +356,7 @@ def _kinds(run: Run) -> Mapping[str, Any]:
     return {
         "problem_kinds": [one for one in found if one.kind not in clean],
         "clean_kinds": clean,
-        **_uncounted(run, counts),
+        **_missing_count_facts(run, counts),
     }
 
 
@@ -363,9 +369,9 @@ LINKS = tuple(
     Link(Place.LINKS, words, _address_of_list(name)) for name, words in LISTS.items() if words
 )
 PANELS = (
-    Panel(Place.CRAWL, "link_check/_trend.html", _trend),
+    Panel(Place.CRAWL, "link_check/_trend.html", _trend_panel),
     Panel(Place.SHARED_REPORT, "link_check/_shared.html", problem_counts),
-    Panel(Place.LINKS, "link_check/_kinds.html", _kinds),
+    Panel(Place.LINKS, "link_check/_kinds.html", _kinds_panel),
 )
 SHARED_PAGES = (
     ReportPage("kind", "link_check/shared_problems.html", problems_of_kind),

@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from crawling.datasets.jobs import put_first
+from crawling.datasets.jobs import move_reading_to_front
 from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.progress import unread_parts
 from crawling.datasets.query import LinkSearchTookTooLong
@@ -28,7 +28,7 @@ from crawling.jobs.kinds import DueJob, JobResult, job_kinds
 from crawling.jobs.running_job import JobGone, RunningJob
 from crawling.models import LinksPart, Run, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
-from crawling.uses.link_check.link_check import each_problem_found
+from crawling.uses.link_check.link_check import all_problems
 from crawling.uses.link_check.models import BrokenLinks
 from crawling.uses.link_check.problem_kinds import ProblemKind, Severity
 from serving.listing.columns import Column
@@ -60,10 +60,10 @@ def counts_of(run: Run) -> Mapping[ProblemKind, ProblemCount]:
         return {}
     kept: dict[str, int | None] = {}
     with suppress(RedisError):  # without Redis there are no numbers
-        kept = cache.get(_key(run), kept)
+        kept = cache.get(_cache_key(run), kept)
         if any(kind not in kept for kind in countable_kinds(run)):
             request_unless_taken(job_kinds()["problem-counts"], DueJob(f"run {run.pk}", run.pk))
-            put_first(run)
+            move_reading_to_front(run)
     known = {kind: kept.get(kind) for kind in ProblemKind}
     if ProblemKind.BROKEN not in kept and (row := BrokenLinks.objects.filter(run=run).first()):
         known[ProblemKind.BROKEN] = min(row.broken, MOST_COUNTED)
@@ -78,7 +78,7 @@ class MissingCounts(NamedTuple):
     is_coming: bool = True
 
 
-def why_uncounted(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> MissingCounts | None:
+def missing_counts(run: Run, counts: Mapping[ProblemKind, ProblemCount]) -> MissingCounts | None:
     """Why kinds have no count, or the run is not compared with the one before; None if all is
     counted.
     """
@@ -131,18 +131,18 @@ def count_problems(job: RunningJob) -> JobResult:
     if run.state not in ENDED_STATES:
         raise JobGone
     for kind in countable_kinds(run):
-        key = _key(run)
+        key = _cache_key(run)
         kept = cache.get(key, {})
         if kind not in kept:
-            cache.set(key, {**kept, kind: _count_of(run, kind)}, timeout=KEPT_SECONDS)
+            cache.set(key, {**kept, kind: _count_of_kind(run, kind)}, timeout=KEPT_SECONDS)
         if not job.goes_on():
             return None
     return {}
 
 
-def _count_of(run: Run, kind: ProblemKind) -> int | None:
+def _count_of_kind(run: Run, kind: ProblemKind) -> int | None:
     try:
-        return sum(1 for _ in islice(each_problem_found(run, kind), MOST_COUNTED))
+        return sum(1 for _ in islice(all_problems(run, kind), MOST_COUNTED))
     except LinkSearchTookTooLong:
         return None
 
@@ -152,7 +152,7 @@ def countable_kinds(run: Run) -> Sequence[ProblemKind]:
     return [kind for kind in ProblemKind if is_read or not kind.needs_reading]
 
 
-def _key(run: Run) -> str:
+def _cache_key(run: Run) -> str:
     """A key that changes whenever the problems may change: at the end of the run, by readings and
     by withdrawals.
     """

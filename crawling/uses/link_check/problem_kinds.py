@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from crawling.datasets.lag import Derived
-from crawling.uses.link_check.link_sources import ANY, LinkSource, host_of
+from crawling.uses.link_check.link_sources import ANY, LinkSource, target_host_of
 
 #: links that a reader follows; all other links load parts of the page
 FOLLOWED = "(element IN ('a', 'area', 'form', 'button') OR attribute = 'formaction')"
@@ -158,7 +158,7 @@ class LinkProblem:
 
     @property
     def host(self) -> str:
-        return host_of(self.url)
+        return target_host_of(self.url)
 
 
 #: the problems, and the key after which more follow

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crawling.base.errors import BadOrder
-from crawling.datasets.query import each_row, query_links
+from crawling.datasets.query import query_links, stream_query_rows
 from crawling.datasets.second_reading import BAD_LINK, ERROR, HAS_BAD_LINKS, READ
 from crawling.models import Run
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
@@ -144,15 +144,15 @@ def find_missing_fragments(run: Run, after: str, most: int) -> Found:
     there are more.
     """
     if after.startswith(REDIRECTED):
-        return _behind_redirects(run, after.removeprefix(REDIRECTED), most)
-    found, following = _on_pages(run, after, most)
+        return _missing_behind_redirects(run, after.removeprefix(REDIRECTED), most)
+    found, following = _missing_on_pages(run, after, most)
     if following is not None or len(found) >= most:
         return found, following or f"{REDIRECTED}0 "
-    further, following = _behind_redirects(run, "0 ", most - len(found))
+    further, following = _missing_behind_redirects(run, "0 ", most - len(found))
     return found + further, following
 
 
-def _on_pages(run: Run, after: str, most: int) -> Found:
+def _missing_on_pages(run: Run, after: str, most: int) -> Found:
     known, _, behind = after.partition(" ")
     first = _read_cursor(known) if after else -(2**63)
     some = [one for (one,) in query_links(run, SLICE_OF_PAGES, {"first": first, "most": SLICE})]
@@ -171,7 +171,7 @@ def _on_pages(run: Run, after: str, most: int) -> Found:
     return problems, f"{some[-1] + 1} " if len(some) == SLICE else None
 
 
-def _behind_redirects(run: Run, after: str, most: int) -> Found:
+def _missing_behind_redirects(run: Run, after: str, most: int) -> Found:
     page_id, _, behind = after.partition(" ")
     first = _read_cursor(page_id)
     rows = query_links(run, SLICE_OF_REDIRECTS, {"first": first, "most": SLICE})
@@ -179,7 +179,7 @@ def _behind_redirects(run: Run, after: str, most: int) -> Found:
     following = f"{REDIRECTED}{rows[-1][0] + 1} " if len(rows) == SLICE else None
     if not some:
         return [], following
-    missing = each_row(run, MISSING_BEHIND, _redirect_columns(some, first, behind))
+    missing = stream_query_rows(run, MISSING_BEHIND, _redirect_columns(some, first, behind))
     found = list(islice(missing, most + 1))
     problems = [
         LinkProblem(

@@ -25,7 +25,7 @@ from crawling.uses.link_check.list_orders import (
     read_sort_key,
 )
 from crawling.web.addresses import fingerprint
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 from serving.listing.columns import Column
 
 #: elements that show content other than pages
@@ -220,7 +220,9 @@ def list_broken(run: Run, *, after: int = 0, most: int) -> tuple[list[BrokenTarg
     following, failed = failed[most - 1].pk if len(failed) > most else None, failed[:most]
     found = first_sources(run, [url.url for url in failed])
     return [
-        BrokenTarget(url.pk, url.url, url.status, explain(url.status), url.error, *found[url.url])
+        BrokenTarget(
+            url.pk, url.url, url.status, status_sentence(url.status), url.error, *found[url.url]
+        )
         for url in failed
         if url.url in found
     ], following

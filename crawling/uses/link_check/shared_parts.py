@@ -26,7 +26,7 @@ FIX_COLUMNS = tuple(LinkFix.__dataclass_fields__)
 PROBLEMS = 200
 
 
-def fixes_of(run: Run) -> dict[str, Any]:
+def shared_fix_facts(run: Run) -> dict[str, Any]:
     """Links to correct, by page, and a sentence on what is not known yet."""
     here: dict[str, Any] = {"lag": read_lag(run, Derived.TEXTS), "coverage": coverage_of(run)}
     try:
@@ -58,17 +58,17 @@ def problem_counts(run: Run) -> Mapping[str, Any]:
 
 
 def shared_fixes(run: Run, asked: str) -> Mapping[str, Any]:
-    here = fixes_of(run)
+    here = shared_fix_facts(run)
     if "trouble" in here:
         return here | {"trouble": "These links take too long to find; ask who sent the link."}
     pages = [
-        PageFixes(without_user(one.page), [_for_all(fix) for fix in one.fixes])
+        PageFixes(without_user(one.page), [_fix_without_users(fix) for fix in one.fixes])
         for one in here["pages"]
     ]
     return here | {"pages": pages}
 
 
-def _for_all(fix: LinkFix) -> LinkFix:
+def _fix_without_users(fix: LinkFix) -> LinkFix:
     return LinkFix(**{name: without_user(text) for name, text in vars(fix).items()})
 
 
@@ -97,10 +97,10 @@ def shared_problems(run: Run, kind: ProblemKind) -> tuple[list[LinkProblem], boo
     Raises LinkSearchTookTooLong.
     """
     found, following = list_problems(run, kind, most=PROBLEMS)
-    return [_without_users(problem) for problem in found], following is not None
+    return [_problem_without_users(problem) for problem in found], following is not None
 
 
-def _without_users(problem: LinkProblem) -> LinkProblem:
+def _problem_without_users(problem: LinkProblem) -> LinkProblem:
     sources = [replace(source, page=without_user(source.page)) for source in problem.sources]
     return replace(
         problem,

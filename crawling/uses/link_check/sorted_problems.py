@@ -11,7 +11,7 @@ from typing import Any
 
 from crawling.base.errors import BadOrder, CrawlError
 from crawling.models import Run
-from crawling.uses.link_check.link_check import each_problem_found, with_sources
+from crawling.uses.link_check.link_check import add_sources, all_problems
 from crawling.uses.link_check.link_sources import link_counts, link_counts_of_hosts
 from crawling.uses.link_check.problem_kinds import Found, LinkProblem, ProblemKind
 
@@ -34,7 +34,7 @@ class TooManyToSort(CrawlError):
     """
 
 
-def list_sorted(
+def list_sorted_problems(
     run: Run, kind: ProblemKind, sort: ProblemSort, *, after: str = "", most: int
 ) -> Found:
     """Problems of a kind in this order (those with equal values by address), with the first links
@@ -44,18 +44,18 @@ def list_sorted(
     """
     if after and not (after.isascii() and after.isdigit() and len(after) < 9):
         raise BadOrder({"cursor": "It is no `next` of a page before."})
-    found = list(islice(each_problem_found(run, kind), MOST_SORTED + 1))
+    found = list(islice(all_problems(run, kind), MOST_SORTED + 1))
     if len(found) > MOST_SORTED:
         raise TooManyToSort
     found.sort(key=lambda problem: problem.url)
-    found.sort(key=_key(run, kind, sort, found), reverse=sort.startswith("-"))
+    found.sort(key=_sort_key(run, kind, sort, found), reverse=sort.startswith("-"))
     begin = int(after or 0)
     end = begin + most
-    shown = with_sources(run, kind, found[begin:end])
+    shown = add_sources(run, kind, found[begin:end])
     return shown, str(end) if len(found) > end else None
 
 
-def _key(
+def _sort_key(
     run: Run, kind: ProblemKind, sort: ProblemSort, found: list[LinkProblem]
 ) -> Callable[[LinkProblem], Any]:
     name = sort.lstrip("-")

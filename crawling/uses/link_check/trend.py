@@ -66,11 +66,11 @@ def count_broken(run: Run) -> BrokenLinks | None:
     """Count the broken links of a run, compared with the run before it, and alert of new and fixed
     ones. Safe to repeat. Return None if the run was deleted or continues.
     """
-    old = run_before(run)
+    old = previous_run(run)
     held = unknown_urls(run, old, seconds=SECONDS)
     held_of_old = unknown_urls(old, run, seconds=SECONDS) if old else UnknownUrls()
-    broken, new, not_tried_before = _counts(run, old, held)
-    _, fixed, not_tried = _counts(old, run, held_of_old) if old else (0, 0, 0)
+    broken, new, not_tried_before = _trend_counts(run, old, held)
+    _, fixed, not_tried = _trend_counts(old, run, held_of_old) if old else (0, 0, 0)
     facts = {"against": old, "broken": broken, "new": new if old else 0, "fixed": fixed}
     facts |= {"not_tried": not_tried, "not_tried_before": not_tried_before}
     with transaction.atomic():
@@ -91,9 +91,9 @@ def count_broken(run: Run) -> BrokenLinks | None:
     return row
 
 
-def note_no_broken(run: Run) -> None:
+def store_no_broken_links(run: Run) -> None:
     """Store zeros for a run of a crawl in which no URL has ever failed."""
-    facts = {"against": run_before(run), "broken": 0, "new": 0, "fixed": 0}
+    facts = {"against": previous_run(run), "broken": 0, "new": 0, "fixed": 0}
     BrokenLinks.objects.update_or_create(run=run, defaults={**facts, "found_at": timezone.now()})
 
 
@@ -150,13 +150,13 @@ def links_page(row: BrokenLinks, change: str) -> str:
     return LINKS_PAGE.format(run.crawl_id, run.number, change, against)
 
 
-def run_before(run: Run) -> Run | None:
+def previous_run(run: Run) -> Run | None:
     """The latest earlier run that is complete; a stopped run shows too little."""
     earlier = Run.objects.filter(crawl=run.crawl_id, number__lt=run.number, state="finished")
     return earlier.filter(removal_asked_at=None).order_by("-number").first()
 
 
-def _counts(run: Run, other: Run | None, held: UnknownUrls) -> tuple[int, int, int]:
+def _trend_counts(run: Run, other: Run | None, held: UnknownUrls) -> tuple[int, int, int]:
     """The number of failed URLs of a run; of those that did not fail in the other run; and of those
     that the other run did not try. held: from `unknown_urls`.
     """

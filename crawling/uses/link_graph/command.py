@@ -38,13 +38,13 @@ def show_graph(options: dict[str, Any], out: OutputWrapper) -> None:
         graph.ask,
         {**options, "kind": shown},
         out,
-        line=_line,
+        line=_row_as_line,
         file=partial(graph_file, "graph", graph, shown),
         endings=ENDINGS,
     )
 
 
-def _line(row: Any) -> str:
+def _row_as_line(row: Any) -> str:
     if isinstance(row, GraphComponent):
         return f"{row.number:>9,}  {row.pages:>9,} pages  {row.url}"
     ranks = "  ".join(

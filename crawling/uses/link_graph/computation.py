@@ -20,7 +20,7 @@ from crawling.datasets.parts import count_pages_behind
 from crawling.jobs.kinds import JobResult
 from crawling.jobs.running_job import RunningJob
 from crawling.models import Run
-from crawling.uses.link_graph.drawing_steps import are_summed, drawing_steps, sum_steps
+from crawling.uses.link_graph.drawing_steps import are_sums_needed, drawing_steps, sum_steps
 from crawling.uses.link_graph.edges import Edges, edge_steps, node_steps
 from crawling.uses.link_graph.files import component_step, link_steps, page_steps
 from crawling.uses.link_graph.host_graph import host_steps
@@ -30,11 +30,11 @@ from crawling.uses.link_graph.measures import (
     MOST_STEPS,
     STEPS,
     RanksNotFound,
-    components,
+    find_components,
     hubs_and_authorities,
     pagerank,
 )
-from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, delete_kept
+from crawling.uses.link_graph.steps import Step, arrays_step, delete_array_files, read_arrays
 
 NO_MEMORY = "The machine of the background worker has too little memory for it."
 COUNTS = """
@@ -58,7 +58,7 @@ def continue_computation(job: RunningJob) -> JobResult:
     counts = _compute_while_alone(job, graph)
     if counts is not None:
         job.finish(counts)
-        delete_kept(graph)
+        delete_array_files(graph)
     return counts
 
 
@@ -67,7 +67,7 @@ def _compute_while_alone(job: RunningJob, graph: JobTables) -> JobResult:
     the graph cannot be computed.
     """
     try:
-        return _counts(graph) if _are_done(job, graph) else None
+        return _table_counts(graph) if _do_steps(job, graph) else None
     except MemoryError as error:
         raise GraphTrouble(NO_MEMORY) from error
     except OSError as error:
@@ -77,7 +77,7 @@ def _compute_while_alone(job: RunningJob, graph: JobTables) -> JobResult:
         raise GraphTrouble(str(error)) from error
 
 
-def _are_done(job: RunningJob, graph: JobTables) -> bool:
+def _do_steps(job: RunningJob, graph: JobTables) -> bool:
     """Do the open steps until other jobs wait. Return whether all steps are done."""
     is_first = True
     for step in _computation_steps(graph, job.run):
@@ -93,7 +93,7 @@ def _are_done(job: RunningJob, graph: JobTables) -> bool:
 
 def _computation_steps(graph: JobTables, run: Run) -> Iterator[Step]:
     """The steps in their order. Each may be done once those before it are done."""
-    if not are_summed(graph):  # otherwise the links need not be read in a later turn
+    if not are_sums_needed(graph):  # otherwise the links need not be read in a later turn
         nodes = yield from node_steps(graph, run)
         if storage().size(graph.file("pages")) is None:  # the same for links between pages
             yield from _page_steps(graph, run, nodes)
@@ -109,11 +109,11 @@ def _page_steps(graph: JobTables, run: Run, nodes: np.ndarray) -> Iterator[Step]
     yield from link_steps(graph, ids, edges)
     measures: dict[str, np.ndarray] = {}
     for kind in KINDS:
-        yield arrays_step(graph, kind, partial(components, edges, kind))
-        measures |= arrays_of(graph, kind)
+        yield arrays_step(graph, kind, partial(find_components, edges, kind))
+        measures |= read_arrays(graph, kind)
     measures |= yield from _rank_steps(graph, edges)
     yield arrays_step(graph, "hubs", partial(hubs_and_authorities, edges))
-    measures |= arrays_of(graph, "hubs")
+    measures |= read_arrays(graph, "hubs")
     yield from page_steps(graph, ids, edges, measures)
 
 
@@ -123,14 +123,14 @@ def _rank_steps(graph: JobTables, edges: Edges) -> Generator[Step, None, dict[st
     for number in range(MOST_STEPS // STEPS):
         name = f"ranked-{number:05}"
         yield arrays_step(graph, name, partial(pagerank, edges, ranks))
-        found = arrays_of(graph, name)
+        found = read_arrays(graph, name)
         ranks = found["pagerank"]
         if found["is_found"]:
             return {"pagerank": ranks / ranks.sum()}
     raise RanksNotFound
 
 
-def _counts(graph: JobTables) -> dict[str, int]:
+def _table_counts(graph: JobTables) -> dict[str, int]:
     names = ("pages", "links", "hosts", "weak_components", "strong_components")
     ((*counts,),) = graph.ask(COUNTS)
     return dict(zip(names, counts, strict=True))

@@ -25,12 +25,12 @@ from crawling.uses.link_graph.drawings import (
     HostNodes,
     Hosts,
     Lines,
-    draw,
-    first_lines,
+    draw_hosts,
+    heaviest_lines,
     lines_of,
 )
 from crawling.uses.link_graph.host_graph import SLICE, drawn_hosts, sum_pairs
-from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
+from crawling.uses.link_graph.steps import Step, arrays_step, merge_step, read_arrays, slice_file
 
 #: a fixed seed, so that the same drawing results each time
 SEED = 20
@@ -74,7 +74,7 @@ def positions(nodes: int, lines: Lines) -> np.ndarray:
     height = 1 - ROW * (math.ceil(len(alone) / columns) + (0.5 if len(joined) else 0))
     height = max(height, 0.4)
     if len(joined):
-        found[joined] = _spread_positions(_by_forces(joined, lines)) * (
+        found[joined] = _spread_positions(_spring_layout(joined, lines)) * (
             1,
             height if len(alone) else 1,
         )
@@ -84,7 +84,7 @@ def positions(nodes: int, lines: Lines) -> np.ndarray:
     return found
 
 
-def _by_forces(joined: np.ndarray, lines: Lines) -> np.ndarray:
+def _spring_layout(joined: np.ndarray, lines: Lines) -> np.ndarray:
     graph = rustworkx.PyGraph(multigraph=False)
     graph.add_nodes_from([None] * len(joined))
     ones, others = np.searchsorted(joined, lines.ones), np.searchsorted(joined, lines.others)
@@ -117,10 +117,10 @@ class _DrawnHosts:
 
     def drawings(self) -> Iterator[Drawing]:
         """The drawings, one after the other, since each contains all hosts to which it leads."""
-        return draw(self.hosts, range(self.number))
+        return draw_hosts(self.hosts, range(self.number))
 
 
-def are_summed(graph: JobTables) -> bool:
+def are_sums_needed(graph: JobTables) -> bool:
     """Whether the links are added up, so that the drawings no longer need them."""
     return arrays_step(graph, SUMS, dict).is_done
 
@@ -141,7 +141,7 @@ def sum_steps(graph: JobTables, lines: Lines) -> Iterator[Step]:
 
 def drawing_steps(graph: JobTables) -> Iterator[Step]:
     """Lay out the drawings and store them. The sums already exist. Raises OSError."""
-    drawn, found, files = _DrawnHosts(graph), arrays_of(graph, SUMS), 0
+    drawn, found, files = _DrawnHosts(graph), read_arrays(graph, SUMS), 0
     drawings = drawn.drawings()
     while some := list(islice(drawings, DRAWINGS)):
         with_lines = [(one, lines_of(one.number, found["pair"], found["links"])) for one in some]
@@ -159,13 +159,13 @@ def _put_drawings(
     nodes: dict[str, list[Any]] = {name: [] for name in NODE_COLUMNS}
     drawn: dict[str, list[Any]] = defaultdict(list)
     for drawing, lines in drawings:
-        shown = first_lines(lines)
+        shown = heaviest_lines(lines)
         _add_nodes(nodes, drawing, shown, joined=len(lines.links), counts=counts)
         for name, values in vars(shown).items():
             drawn[name] += values.tolist()
         drawn["drawing"] += [drawing.number] * len(shown.links)
-    put_query(slice_file(graph, "drawn_nodes", number), DRAWN_NODES, _arrays(nodes))
-    put_query(slice_file(graph, "drawn_lines", number), DRAWN_LINES, _arrays(drawn))
+    put_query(slice_file(graph, "drawn_nodes", number), DRAWN_NODES, _column_arrays(nodes))
+    put_query(slice_file(graph, "drawn_lines", number), DRAWN_LINES, _column_arrays(drawn))
 
 
 def _add_nodes(
@@ -186,7 +186,7 @@ def _add_nodes(
             columns[name].append(row[name])
 
 
-def _arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
+def _column_arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, np.ndarray]:
     """The columns as arrays. Texts are objects, as DuckDB requires."""
     kinds = {"kind": object, "name": object, "x": float, "y": float}
     return {name: np.array(values, kinds.get(name, np.int64)) for name, values in columns.items()}

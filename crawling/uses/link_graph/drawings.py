@@ -70,7 +70,7 @@ class Hosts:
     domains: Sequence[str]
 
 
-def draw(hosts: Hosts, order: Sequence[int]) -> Iterator[Drawing]:
+def draw_hosts(hosts: Hosts, order: Sequence[int]) -> Iterator[Drawing]:
     """All drawings of a graph, by number.
 
     order: all hosts, beginning with those that have the most links.
@@ -99,7 +99,7 @@ def _drawn_nodes(
     """
     if len(members) <= MOST_NODES:
         return [Node(NodeKind.HOST, hosts.names[host], [host]) for host in members], None
-    groups = groups or list(_groups(hosts, members))
+    groups = groups or list(_group_hosts(hosts, members))
     room = MOST_NODES - len(groups)
     rest = groups[MOST_NODES - 1 :] if room < 0 else []
     nodes = []
@@ -116,7 +116,7 @@ def _drawn_nodes(
     return nodes, rest if len(rest) > 1 else None
 
 
-def _groups(hosts: Hosts, members: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
+def _group_hosts(hosts: Hosts, members: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
     """The hosts of each domain, beginning with the domain whose host has the most links. If there
     is only one domain, each host by itself.
     """
@@ -157,8 +157,8 @@ class HostNodes:
         apart = np.flatnonzero(drawings != others_drawings)
         while len(apart):
             depths = self._depths[drawings[apart]], self._depths[others_drawings[apart]]
-            self._go_up(drawings, ones, apart[depths[0] >= depths[1]])
-            self._go_up(others_drawings, others, apart[depths[0] <= depths[1]])
+            self._replace_by_parents(drawings, ones, apart[depths[0] >= depths[1]])
+            self._replace_by_parents(others_drawings, others, apart[depths[0] <= depths[1]])
             apart = apart[drawings[apart] != others_drawings[apart]]
         is_drawn = ones != others
         low, high = np.minimum(ones, others), np.maximum(ones, others)
@@ -167,7 +167,7 @@ class HostNodes:
         sums = np.bincount(which, lines.links[is_drawn], len(found)).astype(np.int64)
         return {"pair": found, "links": sums}
 
-    def _go_up(self, drawings: np.ndarray, nodes: np.ndarray, at: np.ndarray) -> None:
+    def _replace_by_parents(self, drawings: np.ndarray, nodes: np.ndarray, at: np.ndarray) -> None:
         """Go to the node that opens a drawing, in the drawing above it."""
         nodes[at] = self._places[drawings[at]]
         drawings[at] = self._parents[drawings[at]]
@@ -180,6 +180,6 @@ def lines_of(drawing: int, pairs: np.ndarray, links: np.ndarray) -> Lines:
     return Lines(nodes >> 16, nodes & 0xFFFF, links[first:end])
 
 
-def first_lines(lines: Lines) -> Lines:
+def heaviest_lines(lines: Lines) -> Lines:
     """The lines that a drawing shows, beginning with the most links."""
     return lines.where(np.argsort(-lines.links, kind="stable")[:MOST_LINES])

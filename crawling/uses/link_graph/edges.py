@@ -15,9 +15,9 @@ import numpy as np
 from crawling.base.errors import CrawlError
 from crawling.datasets.job_tables import JobTables
 from crawling.datasets.parts import count_written_links
-from crawling.datasets.query import each_columns
+from crawling.datasets.query import columns_by_values
 from crawling.models import Page, Run
-from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step
+from crawling.uses.link_graph.steps import Step, arrays_step, read_arrays
 
 #: elements that lead from one page to another: links, frames, and those without a name, which are
 #: redirects and the links of documents other than HTML. images and styles do not
@@ -64,7 +64,7 @@ def node_steps(graph: JobTables, run: Run) -> Generator[Step, None, np.ndarray]:
     while not slices or len(slices[-1]) == SLICE:
         name = f"nodes-{len(slices):05}"
         yield arrays_step(graph, name, partial(_next_nodes, run, after))
-        slices.append(arrays_of(graph, name)["nodes"])
+        slices.append(read_arrays(graph, name)["nodes"])
         after = int(slices[-1][-1, 0]) if len(slices[-1]) else after
     return np.concatenate(slices)
 
@@ -82,7 +82,7 @@ def edge_steps(graph: JobTables, run: Run, nodes: np.ndarray) -> Generator[Step,
     slices = list(page_slices(nodes))
     for number, ends in enumerate(slices):
         yield arrays_step(graph, f"edges-{number:05}", partial(_read_edges, run, index, ends))
-    found = [arrays_of(graph, f"edges-{number:05}") for number in range(len(slices))]
+    found = [read_arrays(graph, f"edges-{number:05}") for number in range(len(slices))]
     sources, targets = (
         np.concatenate([np.empty(0, np.int32), *(part[end] for part in found)])
         for end in ("sources", "targets")
@@ -102,8 +102,8 @@ class _NodeIndex:
         """The edges for links from pages with these ids: each pair of nodes once, in ascending
         order.
         """
-        sources, is_page = _places_in(self._ids, ids)
-        places, is_target = _places_in(self._ordered, fingerprints)
+        sources, is_page = _places_of_sorted(self._ids, ids)
+        places, is_target = _places_of_sorted(self._ordered, fingerprints)
         targets = self._by_fingerprint[places]
         kept = is_page & is_target & (sources != targets)
         pairs = np.unique(sources[kept] * len(self._ids) + targets[kept])
@@ -115,7 +115,7 @@ def _read_edges(run: Run, index: _NodeIndex, ends: Mapping[str, int]) -> dict[st
     """The edges from some pages. ends: the first and the last id of these pages. The edges of
     successive slices ascend.
     """
-    (found,) = each_columns(run, PAIRS, [ends], seconds=SECONDS)
+    (found,) = columns_by_values(run, PAIRS, [ends], seconds=SECONDS)
     return index.edges(found["page_id"], found["target_fingerprint"])
 
 
@@ -130,7 +130,7 @@ def page_slices(nodes: np.ndarray) -> Iterator[dict[str, int]]:
             yield {"first": int(some[0]), "last": int(some[-1])}
 
 
-def _places_in(ordered: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _places_of_sorted(ordered: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the place of each wanted value in the ordered array, and whether it is there.
 
     ordered: not empty.

@@ -56,19 +56,19 @@ def graphml_pieces(graph: JobTables, shown: str) -> Iterator[str]:
     out = StringIO()
     xml = XMLGenerator(out, "utf-8", short_empty_elements=True)
     xml.startDocument()
-    _begin(xml, "graphml", {"xmlns": "http://graphml.graphdrawing.org/xmlns"})
+    _begin_element(xml, "graphml", {"xmlns": "http://graphml.graphdrawing.org/xmlns"})
     for name, of in [*((name, "node") for name in columns[1:]), *((n, "edge") for n in of_edges)]:
         key = {"id": f"{of}-{name}", "for": of, "attr.name": name, "attr.type": _type_of(name)}
-        _begin(xml, "key", key)
+        _begin_element(xml, "key", key)
         xml.endElement("key")
-    _begin(xml, "graph", {"edgedefault": "directed"})
+    _begin_element(xml, "graph", {"edgedefault": "directed"})
     for row in LISTS[shown].each(graph.each, {}):
-        _write(xml, "node", {"id": str(row[columns[0]])}, {n: row[n] for n in columns[1:]})
-        yield from _take_written(out)
+        _write_element(xml, "node", {"id": str(row[columns[0]])}, {n: row[n] for n in columns[1:]})
+        yield from _take_pieces(out)
     for source, target, *facts in graph.each(edges):
         ends = {"source": str(source), "target": str(target)}
-        _write(xml, "edge", ends, dict(zip(of_edges, facts, strict=True)))
-        yield from _take_written(out)
+        _write_element(xml, "edge", ends, dict(zip(of_edges, facts, strict=True)))
+        yield from _take_pieces(out)
     xml.endElement("graph")
     xml.endElement("graphml")
     yield out.getvalue()
@@ -78,22 +78,22 @@ def _type_of(name: str) -> str:
     return "string" if name in TEXTS else NUMBERS.get(name, "long")
 
 
-def _begin(xml: XMLGenerator, element: str, attributes: Mapping[str, str]) -> None:
+def _begin_element(xml: XMLGenerator, element: str, attributes: Mapping[str, str]) -> None:
     xml.startElement(element, AttributesImpl(attributes))
 
 
-def _write(
+def _write_element(
     xml: XMLGenerator, element: str, attributes: Mapping[str, str], facts: Mapping[str, Any]
 ) -> None:
-    _begin(xml, element, attributes)
+    _begin_element(xml, element, attributes)
     for name, value in facts.items():
-        _begin(xml, "data", {"key": f"{element}-{name}"})
+        _begin_element(xml, "data", {"key": f"{element}-{name}"})
         xml.characters(str(value))
         xml.endElement("data")
     xml.endElement(element)
 
 
-def _take_written(out: StringIO, at_least: int = PIECE) -> Iterable[str]:
+def _take_pieces(out: StringIO, at_least: int = PIECE) -> Iterable[str]:
     """The written text, if it is long enough to be sent; otherwise nothing."""
     if out.tell() < at_least:
         return ()

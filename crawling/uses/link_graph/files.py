@@ -78,7 +78,7 @@ def page_steps(
 
 
 def _put_pages(graph: JobTables, file: str, given: dict[str, np.ndarray]) -> None:
-    put_query(file, PAGES, {**given, "url": _urls(graph, given["page_id"])})
+    put_query(file, PAGES, {**given, "url": _urls_of_pages(graph, given["page_id"])})
 
 
 def component_step(graph: JobTables) -> Step:
@@ -88,7 +88,7 @@ def component_step(graph: JobTables) -> Step:
     return Step(file, lambda: put_query(file, query, NOTHING, reads=[path]))
 
 
-def _urls(graph: JobTables, ids: np.ndarray) -> np.ndarray:
+def _urls_of_pages(graph: JobTables, ids: np.ndarray) -> np.ndarray:
     """The addresses of pages, by the pages' ids. The address of a deleted page is empty."""
     if not len(ids):
         return np.empty(0, object)

@@ -15,13 +15,13 @@ import numpy as np
 
 from crawling.base.storage import storage
 from crawling.datasets.job_tables import JobTables
-from crawling.datasets.parquet import open_engine, put_query, rows_in
-from crawling.datasets.query import each_columns
+from crawling.datasets.parquet import duckdb_connection, put_query, rows_in
+from crawling.datasets.query import columns_by_values
 from crawling.models import Run
 from crawling.uses.link_graph.drawings import Lines
 from crawling.uses.link_graph.edges import LEADING, SECONDS, Edges, page_slices
-from crawling.uses.link_graph.measures import KINDS, components
-from crawling.uses.link_graph.steps import Step, arrays_of, arrays_step, merge_step, slice_file
+from crawling.uses.link_graph.measures import KINDS, find_components
+from crawling.uses.link_graph.steps import Step, arrays_step, merge_step, read_arrays, slice_file
 from crawling.web.addresses import dns_name
 from crawling.web.public_suffixes import domain_of
 
@@ -91,7 +91,7 @@ def host_steps(graph: JobTables, run: Run, nodes: np.ndarray) -> Generator[Step,
     names = [name for (name,) in rows_in(names_file, ["host"])]
     hosts = yield from _edge_steps(graph, len(names), names_file, files)
     for kind in KINDS:
-        yield arrays_step(graph, f"host-{kind}", partial(components, hosts.edges, kind))
+        yield arrays_step(graph, f"host-{kind}", partial(find_components, hosts.edges, kind))
     yield Step(graph.file("hosts"), partial(_put_hosts, graph, names, hosts))
     yield from _link_steps(graph, names_file, hosts)
     return _lines_by_table(graph, names, hosts)
@@ -110,7 +110,7 @@ def _pair_steps(
 
 
 def _put_pairs(file: str, run: Run, ends: Mapping[str, int]) -> None:
-    (found,) = each_columns(run, PAIRS, [ends], seconds=SECONDS)
+    (found,) = columns_by_values(run, PAIRS, [ends], seconds=SECONDS)
     put_query(file, GIVEN_PAIRS, found)
 
 
@@ -142,7 +142,7 @@ def _edge_steps(
         columns = partial(_columns_of, NUMBERED, names=names_file, pairs=file)
         yield arrays_step(graph, f"numbered-{number:05}", columns)
     yield arrays_step(graph, "host-edges", partial(sum_pairs, graph, "numbered", len(files)))
-    found = arrays_of(graph, "host-edges")
+    found = read_arrays(graph, "host-edges")
     sources, targets, links = found["pair"] >> 32, found["pair"] & 0xFFFFFFFF, found["links"]
     is_inner = sources == targets
     inner = np.zeros(hosts, np.int64)
@@ -154,13 +154,13 @@ def _edge_steps(
 def _columns_of(query: str, **files: str) -> dict[str, np.ndarray]:
     """The columns of a query over files, by their placeholders in the query."""
     paths = {word: str(storage().path(file)) for word, file in files.items()}
-    with open_engine(reads=sorted(paths.values())) as connection:
+    with duckdb_connection(reads=sorted(paths.values())) as connection:
         return connection.execute(query.format(**paths)).fetchnumpy()
 
 
 def sum_pairs(graph: JobTables, name: str, slices: int) -> dict[str, np.ndarray]:
     """The number of links for each pair, summed over all slices with this name."""
-    found = [arrays_of(graph, f"{name}-{number:05}") for number in range(slices)]
+    found = [read_arrays(graph, f"{name}-{number:05}") for number in range(slices)]
     pairs, links = (
         np.concatenate([np.empty(0, np.int64), *(part[name] for part in found)])
         for name in ("pair", "links")
@@ -183,7 +183,7 @@ def _put_hosts(graph: JobTables, names: Sequence[str], hosts: HostEdges) -> None
         "inner_links": hosts.inner,
         "in_hosts": np.bincount(edges.targets, minlength=edges.nodes),
         "out_hosts": np.bincount(edges.sources, minlength=edges.nodes),
-        **{kind: arrays_of(graph, f"host-{kind}")[kind] for kind in KINDS},
+        **{kind: read_arrays(graph, f"host-{kind}")[kind] for kind in KINDS},
     }
     path = str(storage().path(graph.file("pages")))
     put_query(graph.file("hosts"), HOSTS.format(pages=path), given, reads=[path])

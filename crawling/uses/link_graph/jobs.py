@@ -17,14 +17,14 @@ from crawling.models import BackgroundJob
 LEAST_MIB, MIB_PER_MILLION = 128, 110
 
 
-def _work(job: RunningJob) -> JobResult:
+def _compute_graph(job: RunningJob) -> JobResult:
     # SciPy takes memory, so it is imported once the job holds some
     from crawling.uses.link_graph.computation import continue_computation
 
     return continue_computation(job)
 
 
-def mebibytes_of(job: BackgroundJob) -> int:
+def memory_mebibytes_of_graph(job: BackgroundJob) -> int:
     """The memory that the computation needs, or all memory of the pool if that is less, in MiB."""
     links = count_written_links(job.run) if job.run else 0
     return memory_to_hold(LEAST_MIB + MIB_PER_MILLION * links // 1_000_000)
@@ -34,8 +34,8 @@ LINK_GRAPH = JobKind(
     name="link-graph",
     label="link graph",
     done="computed",
-    work=_work,
-    memory=mebibytes_of,
+    work=_compute_graph,
+    memory=memory_mebibytes_of_graph,
     in_child=True,
     has_files=True,
     keeps_latest_only=True,

@@ -107,7 +107,7 @@ class PageRanks:
     of_pages: int
 
 
-def _with_answers(pages: list[RankedPage]) -> list[RankedPage]:
+def _add_answers(pages: list[RankedPage]) -> list[RankedPage]:
     stored = Page.objects.filter(pk__in=[page.id for page in pages])
     answers = {row[0]: row[1:] for row in stored.values_list("pk", "status", "title")}
     told = ((page, answers.get(page.id, (None, ""))) for page in pages)
@@ -138,7 +138,7 @@ PAGES = RowList(
         ),
     ),
     first_sort="pagerank",
-    complete=_with_answers,
+    complete=_add_answers,
 )
 HOSTS = RowList(
     RankedHost,

@@ -29,17 +29,17 @@ class RanksNotFound(CrawlError):
     """The equations of PageRank were not solved in 500 steps."""
 
 
-def components(edges: Edges, kind: str) -> dict[str, np.ndarray]:
+def find_components(edges: Edges, kind: str) -> dict[str, np.ndarray]:
     """For each node, the number of its connected component of the given kind, one of KINDS. The
     largest component has the number 1.
     """
     if not edges.nodes:
         return {kind: np.empty(0, np.int64)}
-    _, labels = connected_components(_matrix(edges), directed=True, connection=kind)
-    return {kind: _by_size(labels)}
+    _, labels = connected_components(_link_matrix(edges), directed=True, connection=kind)
+    return {kind: _numbered_by_size(labels)}
 
 
-def _matrix(edges: Edges) -> csr_array:
+def _link_matrix(edges: Edges) -> csr_array:
     starts = np.zeros(edges.nodes + 1, np.int64)
     np.cumsum(np.bincount(edges.sources, minlength=edges.nodes), out=starts[1:])
     ones = np.ones(len(edges.sources), np.float32)
@@ -56,15 +56,15 @@ def pagerank(edges: Edges, start: np.ndarray) -> dict[str, np.ndarray]:
     """
     if not edges.nodes:
         return {"pagerank": start, "is_found": np.array(True)}
-    matrix = _matrix(edges)
+    matrix = _link_matrix(edges)
     share = DAMPING / np.maximum(np.diff(matrix.indptr), 1)
     incoming = matrix.T
 
-    def surfed(ranks: np.ndarray) -> np.ndarray:
+    def next_ranks(ranks: np.ndarray) -> np.ndarray:
         changed: np.ndarray = ranks - incoming @ (share * ranks)
         return changed
 
-    system = LinearOperator(matrix.shape, matvec=surfed, dtype=np.float64)
+    system = LinearOperator(matrix.shape, matvec=next_ranks, dtype=np.float64)
     ones = np.ones(edges.nodes)
     ranks, unsolved = bicgstab(system, ones, x0=start, rtol=TOLERANCE, maxiter=STEPS)
     return {"pagerank": ranks, "is_found": np.array(not unsolved)}
@@ -80,7 +80,7 @@ def hubs_and_authorities(edges: Edges) -> dict[str, np.ndarray]:
     hubs, authorities = np.zeros(edges.nodes), np.zeros(edges.nodes)
     if len(edges.sources):
         start = np.ones(edges.nodes, np.float32)
-        system = _matrix(edges)
+        system = _link_matrix(edges)
         with suppress(ArpackNoConvergence):
             vectors, _, others = svds(
                 system, k=1, v0=start, tol=HITS_TOLERANCE, maxiter=MOST_RESTARTS, solver="arpack"
@@ -90,7 +90,7 @@ def hubs_and_authorities(edges: Edges) -> dict[str, np.ndarray]:
     return {"hub": hubs, "authority": authorities}
 
 
-def _by_size(labels: np.ndarray) -> np.ndarray:
+def _numbered_by_size(labels: np.ndarray) -> np.ndarray:
     """The components, numbered from 1, the largest first. Equally large ones are ordered by their
     first node.
     """

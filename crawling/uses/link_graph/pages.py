@@ -37,12 +37,12 @@ KINDS = {"weak": "Weakly connected", "strong": "Strongly connected"}
 
 
 @of_run(NEVER_STARTED, methods=("GET", "HEAD", "POST"))
-def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+def link_graph_page(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Show the list `?show=` of the graph, sorted by `?sort=`. A POST requests its computation."""
     shown = request.GET.get("show", "")
     shown = shown if shown in TITLES else "pages"
 
-    def facts(graph: JobTables) -> dict[str, Any]:
+    def graph_facts(graph: JobTables) -> dict[str, Any]:
         if shown == "drawing":
             return _drawing_facts(request, graph)
         return asked_list(request, LISTS[shown], graph.ask, usual=ROWS)
@@ -52,7 +52,7 @@ def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
         run,
         GRAPH,
         "link_graph/graph.html",
-        facts,
+        graph_facts,
         route="crawling:graph",
         title=TITLES[shown],
         tab="links",
@@ -75,7 +75,7 @@ def _drawing_facts(request: AuthenticatedRequest, graph: JobTables) -> dict[str,
 
 
 @of_run(NEVER_STARTED)
-def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
+def send_graph_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     """Send the pages of the graph, or its hosts (`?show=hosts`)."""
     shown = request.GET.get("show", "pages")
     shown = shown if shown in SHOWN else "pages"
@@ -85,8 +85,8 @@ def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase
 
 
 urlpatterns = [
-    path("<int:pk>/graph/", show, name="graph"),
-    file_route("graph", ENDINGS, file),
+    path("<int:pk>/graph/", link_graph_page, name="graph"),
+    file_route("graph", ENDINGS, send_graph_file),
 ]
 
 

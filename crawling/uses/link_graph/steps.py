@@ -40,12 +40,12 @@ class Step:
 def arrays_step(
     graph: JobTables, name: str, arrays: Callable[[], Mapping[str, np.ndarray]]
 ) -> Step:
-    """A step that writes arrays for later steps. They are read by `arrays_of`."""
+    """A step that writes arrays for later steps. They are read by `read_arrays`."""
     file = _arrays_file(graph, name)
     return Step(file, lambda: _put_arrays(file, arrays()))
 
 
-def arrays_of(graph: JobTables, name: str) -> dict[str, np.ndarray]:
+def read_arrays(graph: JobTables, name: str) -> dict[str, np.ndarray]:
     """Raises OSError."""
     with storage().open(_arrays_file(graph, name)) as file, np.load(file) as arrays:
         return dict(arrays)
@@ -62,7 +62,7 @@ def merge_step(graph: JobTables, table: str, slices: int) -> Step:
     return Step(file, lambda: put_query(file, rows_query(paths, "0"), NOTHING, reads=paths))
 
 
-def delete_kept(graph: JobTables) -> None:
+def delete_array_files(graph: JobTables) -> None:
     """Delete the arrays that later steps needed. The tables stay."""
     folder, _, own = graph.job.name.partition("/")
     tables = {graph.file(table).partition("/")[2] for table in graph.of.tables}

@@ -7,7 +7,7 @@ class RevisitsConfig(Use):
 
     def ready(self) -> None:
         from crawling.installation.events import order_edited, pages_withdrawn
-        from crawling.uses.revisits.plans import forget_revisits, plan_anew
+        from crawling.uses.revisits.plans import delete_revisits_of_withdrawn, request_new_plan
 
-        order_edited.connect(plan_anew)
-        pages_withdrawn.connect(forget_revisits)
+        order_edited.connect(request_new_plan)
+        pages_withdrawn.connect(delete_revisits_of_withdrawn)

@@ -90,27 +90,27 @@ def estimate_rates(visits: Visits, pages: int, prior: Prior) -> ChangeRates:
     page, days = visits.page[undated], visits.days[undated]
 
     seen_unchanged = np.where(dated, visits.age, visits.days)
-    visits_of = _sum(visits.page, np.ones_like(visits.days), pages)
-    mean = _sum(visits.page, seen_unchanged, pages) / np.maximum(visits_of, 1)
-    certain = _sum(visits.page[~undated], seen_unchanged[~undated], pages)
+    visits_of = _sum_by_page(visits.page, np.ones_like(visits.days), pages)
+    mean = _sum_by_page(visits.page, seen_unchanged, pages) / np.maximum(visits_of, 1)
+    certain = _sum_by_page(visits.page[~undated], seen_unchanged[~undated], pages)
     #: the days in which the page did not change; the moments are the changes at known moments
     still = certain + mean / 2 + prior.weight / prior.rate
-    moments = _sum(visits.page[dated], np.ones(dated.sum()), pages) + prior.weight
+    moments = _sum_by_page(visits.page[dated], np.ones(dated.sum()), pages) + prior.weight
 
-    rate = _most_likely(page, days, still, moments)
-    information = moments + _sum(page, _certainty(rate[page] * days), pages)
+    rate = _most_likely_rate(page, days, still, moments)
+    information = moments + _sum_by_page(page, _log_certainty(rate[page] * days), pages)
     # the interval of the likelihood ratio is too narrow if few changes were seen. This value is
     # close to the limit of a Poisson count: 4 for 0 changes (exactly 3.7), 18.6 for 10 (exactly
     # 18.4)
     most = rate * (np.sqrt(information + 1) + 1) ** 2 / information
     still -= mean / 2 + (1 - PRIOR_SHARE) * prior.weight / prior.rate
     moments -= (1 - PRIOR_SHARE) * prior.weight
-    peak = _most_likely(page, days, still, moments)
-    low, high = (_end_of_interval(page, days, still, moments, peak, side) for side in (-1, 1))
+    peak = _most_likely_rate(page, days, still, moments)
+    low, high = (_interval_bound(page, days, still, moments, peak, side) for side in (-1, 1))
     return ChangeRates(rate, np.minimum(low, rate), np.maximum(high, most))
 
 
-def _end_of_interval(
+def _interval_bound(
     page: NDArray[np.int64], days: Floats, still: Floats, moments: Floats, peak: Floats, side: int
 ) -> Floats:
     """The rate at which the logarithm of the likelihood is DROP below its peak; side: -1 or 1.
@@ -120,19 +120,19 @@ def _end_of_interval(
     """
     pages, centre = len(still), np.log(peak)
 
-    def likely(at: Floats) -> Floats:
-        undated = _sum(page, np.log(-np.expm1(-np.exp(at)[page] * days)), pages)
+    def log_likelihood(at: Floats) -> Floats:
+        undated = _sum_by_page(page, np.log(-np.expm1(-np.exp(at)[page] * days)), pages)
         found: Floats = moments * at - still * np.exp(at) + undated
         return found
 
-    information = moments + _sum(page, _certainty(peak[page] * days), pages)
-    wanted = likely(centre) - DROP
+    information = moments + _sum_by_page(page, _log_certainty(peak[page] * days), pages)
+    wanted = log_likelihood(centre) - DROP
     at = centre + side * np.minimum(2 / np.sqrt(information), LONGEST_STEP)
     for _ in range(MOST_STEPS):
         x = np.exp(at)[page] * days
         with np.errstate(over="ignore"):
-            slope = moments - still * np.exp(at) + _sum(page, x / np.expm1(x), pages)
-        step = np.clip((wanted - likely(at)) / slope, -LONGEST_STEP, LONGEST_STEP)
+            slope = moments - still * np.exp(at) + _sum_by_page(page, x / np.expm1(x), pages)
+        step = np.clip((wanted - log_likelihood(at)) / slope, -LONGEST_STEP, LONGEST_STEP)
         following = np.clip(at + step, centre - WIDEST, centre + WIDEST)
         if (np.abs(following - at) <= PRECISE_END).all():
             break
@@ -141,7 +141,9 @@ def _end_of_interval(
     return found
 
 
-def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: Floats) -> Floats:
+def _most_likely_rate(
+    page: NDArray[np.int64], days: Floats, still: Floats, moments: Floats
+) -> Floats:
     """The rate at which the slope of the logarithm of the likelihood is 0:
 
         moments / rate + sum of days / (exp(rate * days) - 1) = still
@@ -151,14 +153,14 @@ def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: 
     (exp(x) - 1) < 1/x, the root lies between the start and `most`.
     """
     pages = len(still)
-    changes = moments + _sum(page, np.ones_like(days), pages)
-    rate, most = changes / (still + _sum(page, days, pages) / 2), changes / still
+    changes = moments + _sum_by_page(page, np.ones_like(days), pages)
+    rate, most = changes / (still + _sum_by_page(page, days, pages) / 2), changes / still
     for _ in range(MOST_STEPS):
         x = rate[page] * days
         with np.errstate(over="ignore"):
             likely = days / np.expm1(x)
-        slope = moments / rate + _sum(page, likely, pages) - still
-        fall = (moments + _sum(page, _certainty(x), pages)) / rate**2
+        slope = moments / rate + _sum_by_page(page, likely, pages) - still
+        fall = (moments + _sum_by_page(page, _log_certainty(x), pages)) / rate**2
         following = np.clip(rate + slope / fall, rate, most)
         if (following - rate <= PRECISE * rate).all():
             return following
@@ -166,7 +168,7 @@ def _most_likely(page: NDArray[np.int64], days: Floats, still: Floats, moments: 
     return rate
 
 
-def _certainty(x: Floats) -> Floats:
+def _log_certainty(x: Floats) -> Floats:
     """The information about the rate in a change within an interval, as a share of that in a change
     at a known moment.
     """
@@ -174,5 +176,5 @@ def _certainty(x: Floats) -> Floats:
     return (half / np.sinh(half)) ** 2
 
 
-def _sum(page: NDArray[np.int64], values: Floats, pages: int) -> Floats:
+def _sum_by_page(page: NDArray[np.int64], values: Floats, pages: int) -> Floats:
     return np.bincount(page, weights=values, minlength=pages).astype(np.float64, copy=False)

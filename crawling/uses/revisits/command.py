@@ -53,10 +53,10 @@ def show_freshness(options: dict[str, Any], out: OutputWrapper) -> None:
         as_json = {**FreshnessOut.from_orm(told).model_dump(mode="json"), "pages": pages}
         out.write(json.dumps(as_json, indent=2))
     else:
-        out.write("\n".join([*_summary(told), *map(_line, rows)]))
+        out.write("\n".join([*_summary_lines(told), *map(_page_line, rows)]))
 
 
-def _summary(told: CrawlFreshness) -> list[str]:
+def _summary_lines(told: CrawlFreshness) -> list[str]:
     if told.plan is None:
         return ["No revisits are planned."]
     lines = [
@@ -72,7 +72,7 @@ def _summary(told: CrawlFreshness) -> list[str]:
     return [*lines, ""]
 
 
-def _line(row: RevisitRow) -> str:
+def _page_line(row: RevisitRow) -> str:
     return (
         f"{row.next_at:%Y-%m-%d %H:%M}  {row.rate:9.3g} changes a day  every {row.wait_days:.3g} "
         f"days  {row.url}"

@@ -98,7 +98,7 @@ class CrawlFreshness:
     @property
     def hosts(self) -> list[HostFreshness]:
         """The hosts with the most pages."""
-        return [_host(row) for row in self.plan.hosts] if self.plan else []
+        return [_host_freshness(row) for row in self.plan.hosts] if self.plan else []
 
 
 def freshness_of(crawl: CrawlJob) -> CrawlFreshness:
@@ -127,20 +127,20 @@ def list_revisits(
     if after:
         found = found.filter(_pages_after(sort, after))
     with time_limit():
-        rows = list(_in_order(found, sort, bool(text))[: most + 1])
+        rows = list(_sorted_revisits(found, sort, bool(text))[: most + 1])
     found_rows = [row_of(RevisitRow, row) for row in rows[:most]]
-    return found_rows, _key(rows[most - 1], sort) if len(rows) > most else None
+    return found_rows, _cursor_of_row(rows[most - 1], sort) if len(rows) > most else None
 
 
 def revisits_file(
     crawl: CrawlJob, kind: str, sort: RevisitSort, *, text: str = "", host: str = ""
 ) -> Download:
     """A file with all pages that `list_revisits` would list, as csv or jsonl."""
-    rows = _each_page(crawl, sort, text, host)
+    rows = _page_rows(crawl, sort, text, host)
     return row_file(f"crawl-{crawl.pk}-freshness", kind, rows, COLUMNS)
 
 
-def _each_page(
+def _page_rows(
     crawl: CrawlJob, sort: RevisitSort, text: str, host: str
 ) -> Iterator[dict[str, Any]]:
     after: str | None = ""
@@ -150,7 +150,7 @@ def _each_page(
             yield {name: getattr(row, name) for name in COLUMNS}
 
 
-def _in_order(
+def _sorted_revisits(
     found: QuerySet[PlannedRevisit], sort: RevisitSort, is_search: bool
 ) -> QuerySet[PlannedRevisit]:
     """The pages in the order of an index. Not so for a search: PostgreSQL would expect to find
@@ -166,7 +166,7 @@ def _in_order(
     return found.order_by((F("rate") + 0).desc(), "-pk")
 
 
-def _key(row: PlannedRevisit, sort: RevisitSort) -> str:
+def _cursor_of_row(row: PlannedRevisit, sort: RevisitSort) -> str:
     value = row.next_at.isoformat() if sort == RevisitSort.NEXT else repr(row.rate)
     return f"{value}_{row.pk}"
 
@@ -177,7 +177,7 @@ def _pages_after(sort: RevisitSort, after: str) -> Q:
     """
     value, _, key = after.partition("_")
     if not (key.isascii() and key.isdigit() and len(key) <= MOST_DIGITS):
-        raise _no_key()
+        raise _bad_cursor()
     try:
         if sort == RevisitSort.NEXT:
             moment = datetime.fromisoformat(value).astimezone(UTC)
@@ -185,14 +185,14 @@ def _pages_after(sort: RevisitSort, after: str) -> Q:
         rate = float(value)
         return Q(rate__lte=rate) & (Q(rate__lt=rate) | Q(pk__lt=int(key)))
     except (ValueError, OverflowError) as error:
-        raise _no_key() from error
+        raise _bad_cursor() from error
 
 
-def _no_key() -> BadOrder:
+def _bad_cursor() -> BadOrder:
     return BadOrder({"cursor": "It is no `next` of a page before."})
 
 
-def _host(row: Mapping[str, Any]) -> HostFreshness:
+def _host_freshness(row: Mapping[str, Any]) -> HostFreshness:
     sums = {name: row[name] for name in ("host", "pages", "visits", "changes", "visits_a_day")}
     return HostFreshness(
         **sums,

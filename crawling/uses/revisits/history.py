@@ -65,11 +65,11 @@ class RunAnswer(NamedTuple):
     modified: float | None
 
 
-def _floats() -> array[float]:
+def _float_array() -> array[float]:
     return array("d")
 
 
-def _counts() -> array[int]:
+def _count_array() -> array[int]:
     return array("q")
 
 
@@ -81,23 +81,23 @@ class VisitHistory:
 
     #: the end of the last run that was read
     ended_at: datetime | None = None
-    fingerprints: array[int] = field(default_factory=_counts)
+    fingerprints: array[int] = field(default_factory=_count_array)
     urls: list[str] = field(default_factory=list)
     hosts: list[str] = field(default_factory=list)
     #: the time of the latest visit
-    visited: array[float] = field(default_factory=_floats)
+    visited: array[float] = field(default_factory=_float_array)
     #: the time until which the latest answer is fresh, by its headers; NaN if unknown
-    expires: array[float] = field(default_factory=_floats)
+    expires: array[float] = field(default_factory=_float_array)
     #: whether the page was changed after its latest visit, as a sitemap states
     is_outdated: list[bool] = field(default_factory=list)
     #: the time of the earliest visit that requested a known page again
     began: float = inf
-    at: array[float] = field(default_factory=_floats)
+    at: array[float] = field(default_factory=_float_array)
     #: the columns of `Visits`
-    page: array[int] = field(default_factory=_counts)
-    days: array[float] = field(default_factory=_floats)
+    page: array[int] = field(default_factory=_count_array)
+    days: array[float] = field(default_factory=_float_array)
     changed: array[int] = field(default_factory=lambda: array("b"))
-    age: array[float] = field(default_factory=_floats)
+    age: array[float] = field(default_factory=_float_array)
 
     def add(self, visits: Sequence[RunAnswer], modified: float | None) -> None:
         """Add a page with its visits (at least one, the latest last), and the time of its last
@@ -146,7 +146,7 @@ def read_history(crawl: CrawlJob) -> VisitHistory:
     since = next((run.number for run in runs[:LATEST] if is_complete(run)), 0)
     ended_at = max((run.finished_at for run in runs if run.finished_at), default=None)
     history, taken = VisitHistory(ended_at), None
-    for answers in _by_page(runs, since):
+    for answers in _answers_by_page(runs, since):
         latest = answers[-1]
         visits = [one for one in answers if one.is_visit and one.is_document]
         is_there = latest.is_document and latest.run >= since
@@ -156,7 +156,7 @@ def read_history(crawl: CrawlJob) -> VisitHistory:
     return history
 
 
-def _by_page(runs: Sequence[Run], since: int) -> Iterator[list[RunAnswer]]:
+def _answers_by_page(runs: Sequence[Run], since: int) -> Iterator[list[RunAnswer]]:
     with connection.chunked_cursor() as cursor:
         cursor.cursor.itersize = ROWS_AT_A_TIME
         cursor.execute(ANSWERS, {"runs": [run.pk for run in runs], "since": since})

@@ -23,15 +23,15 @@ PRIORITY = 0
 WAIT_SECONDS = 30.0
 
 
-def _work(job: RunningJob) -> JobResult:
+def _make_plan(job: RunningJob) -> JobResult:
     # numerical modules are imported only where they are needed
     from crawling.uses.revisits.planner import plan_crawl
 
-    crawl_id, reference = job.run.crawl_id, _reference(job.row)
+    crawl_id, reference = job.run.crawl_id, _pool_reference(job.row)
     release_orphaned_grant(reference)
     try:
         with temporary_grant(
-            {"memory": mebibytes_of(crawl_id)},
+            {"memory": memory_mebibytes_of_crawl(crawl_id)},
             label=f"revisits of crawl {crawl_id}",
             reference=reference,
             wait_seconds=WAIT_SECONDS,
@@ -43,7 +43,7 @@ def _work(job: RunningJob) -> JobResult:
     return {}
 
 
-def mebibytes_of(crawl_id: int) -> int:
+def memory_mebibytes_of_crawl(crawl_id: int) -> int:
     """The memory that planning needs, or all memory of the pool if that is less."""
     from crawling.uses.revisits.history import ended_runs
 
@@ -61,7 +61,7 @@ def _due_crawls() -> Iterator[DueJob]:
         yield DueJob(f"crawl {crawl}", run)
 
 
-def _reference(job: BackgroundJob) -> str:
+def _pool_reference(job: BackgroundJob) -> str:
     return f"revisits-{job.pk}"
 
 
@@ -69,12 +69,12 @@ REVISITS = JobKind(
     name="revisits",
     label="plan of revisits",
     done="planned",
-    work=_work,
+    work=_make_plan,
     effects=OF_ROWS,  # a withdrawal itself deletes the plans for its pages
     queue=IDLE,
     scope=JobScope.CRAWL,
     due=_due_crawls,
     kept=KEPT_DAY,
-    clear=lambda job: release_orphaned_grant(_reference(job)),
+    clear=lambda job: release_orphaned_grant(_pool_reference(job)),
 )
 KINDS = (REVISITS,)

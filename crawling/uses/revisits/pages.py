@@ -32,7 +32,7 @@ HOSTS = 50
 
 
 @authenticated(needs="crawling.view_crawljob")
-def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def freshness_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     sort, text, host = _requested_list(request)
     after = asked_text(request.GET, "after", most=100)
@@ -60,7 +60,7 @@ def show(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 @authenticated(needs="crawling.view_crawljob")
-def file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
+def send_revisits_file(request: AuthenticatedRequest, pk: int, kind: str) -> HttpResponseBase:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     sort, text, host = _requested_list(request)
     return send(revisits_file(crawl, kind, sort, text=text, host=host))
@@ -75,8 +75,8 @@ def _requested_list(request: HttpRequest) -> tuple[RevisitSort, str, str]:
 
 
 urlpatterns = [
-    path("<int:pk>/freshness/", show, name="freshness"),
-    file_route("freshness", ("csv", "jsonl"), file),
+    path("<int:pk>/freshness/", freshness_page, name="freshness"),
+    file_route("freshness", ("csv", "jsonl"), send_revisits_file),
 ]
 
 

@@ -21,16 +21,16 @@ from crawling.uses.revisits.plans import ROWS_AT_A_TIME, store_plan, withdrawals
 from crawling.uses.revisits.visit_rates import (
     POLICIES,
     age_days_after,
-    freshness,
     freshness_after,
     mean_age_days,
-    rates_by,
+    mean_freshness,
+    rates_by_policy,
 )
 from crawling.uses.revisits.visit_times import (
-    budget_spent_until,
+    end_of_spent_budget,
     shares_of_wait,
     spread_visits,
-    visits_near,
+    visits_in_horizon,
 )
 
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class _CrawlPlan:
         self._waits = 1 / self._visits_by(self._policy)
 
     def _visits_by(self, policy: str) -> Floats:
-        return rates_by(policy, self._rates.rate, self._budget, least=1 / self._longest)
+        return rates_by_policy(policy, self._rates.rate, self._budget, least=1 / self._longest)
 
     @property
     def _today(self) -> float:
@@ -112,14 +112,16 @@ class _CrawlPlan:
     def _counts(self) -> tuple[Floats, Floats]:
         """The number of visits of each page, and of visits that found it changed."""
         page, pages = self._visits.page, len(self._visited)
-        return _sums(page, np.ones(len(page)), pages), _sums(page, self._visits.changed, pages)
+        return _sums_by_group(page, np.ones(len(page)), pages), _sums_by_group(
+            page, self._visits.changed, pages
+        )
 
     def _next_visits(self) -> Floats:
         """The next visit of each page, in days since 1970."""
         # Pages that were visited together, as by a run without a plan, get different times for
         # their next visits. Otherwise all would become due at the same time, and until then the
         # budget would not be used.
-        are_together = visits_near(self._visited) > self._budget
+        are_together = visits_in_horizon(self._visited) > self._budget
         share = shares_of_wait(self._history.fingerprints, self._counts()[0])
         waits = self._waits * np.where(are_together, share, 1.0)
         expires = np.minimum(self._history.expires, self._visited + self._longest)
@@ -134,7 +136,7 @@ class _CrawlPlan:
         """
         began = max(self._history.began, self._today - DAYS_COUNTED)
         visits = np.array(self._history.at, np.float64)
-        return budget_spent_until(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
+        return end_of_spent_budget(visits[visits > began], self._budget, began, MOST_DAYS_AHEAD)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows of `PlannedRevisit`, made from some pages at a time. All rows at once would take
@@ -153,8 +155,8 @@ class _CrawlPlan:
                 "low": self._rates.low[some].tolist(),
                 "high": self._rates.high[some].tolist(),
                 "wait_days": self._waits[some].tolist(),
-                "visited_at": map(_moment, history.visited[some]),
-                "next_at": map(_moment, next_visits[some].tolist()),
+                "visited_at": map(_time_of_days, history.visited[some]),
+                "next_at": map(_time_of_days, next_visits[some].tolist()),
             }
             for values in zip(*columns.values(), strict=True):
                 yield {"crawl_id": self._crawl.pk, **dict(zip(columns, values, strict=True))}
@@ -163,7 +165,7 @@ class _CrawlPlan:
         rate, since = self._rates.rate, np.maximum(0.0, self._today - self._visited)
         at_end = PageFreshness(freshness_after(rate, since), age_days_after(rate, since))
         policies = {
-            name: PageFreshness(freshness(rate, visits), mean_age_days(rate, visits))
+            name: PageFreshness(mean_freshness(rate, visits), mean_age_days(rate, visits))
             for name in POLICIES
             for visits in [self._visits_by(name)]
         }
@@ -177,8 +179,8 @@ class _CrawlPlan:
             pages=len(self._visited),
             visits=len(self._visits.days),
             changes=int(self._visits.changed.sum()),
-            at_end=_means(at_end),
-            policies={name: _means(expected) for name, expected in policies.items()},
+            at_end=_mean_freshness(at_end),
+            policies={name: _mean_freshness(expected) for name, expected in policies.items()},
             hosts=self._hosts(at_end, policies[self._policy]),
         )
 
@@ -198,9 +200,9 @@ class _CrawlPlan:
             "freshness": later.freshness,
             "age_days": later.age_days,
         }
-        columns = {name: _sums(of, values, len(names)) for name, values in sums.items()}
+        columns = {name: _sums_by_group(of, values, len(names)) for name, values in sums.items()}
         for name, values in means.items():
-            columns[name] = _sums(of, values, len(names)) / pages
+            columns[name] = _sums_by_group(of, values, len(names)) / pages
         return [
             {
                 "host": names[i],
@@ -211,17 +213,17 @@ class _CrawlPlan:
         ]
 
 
-def _sums(of: NDArray[Any], values: NDArray[Any], count: int) -> Floats:
+def _sums_by_group(of: NDArray[Any], values: NDArray[Any], count: int) -> Floats:
     """The sum of the values in each of `count` groups. of: the group of each value."""
     return np.bincount(of, values, count).astype(np.float64, copy=False)
 
 
-def _means(expected: PageFreshness) -> dict[str, float]:
+def _mean_freshness(expected: PageFreshness) -> dict[str, float]:
     """The means over all pages; 0 if there are none."""
     pages = max(1, len(expected.freshness))
     return {name: float(values.sum() / pages) for name, values in expected._asdict().items()}
 
 
-def _moment(days: float) -> datetime:
+def _time_of_days(days: float) -> datetime:
     """The time, limited to what a database and Python can represent."""
     return datetime.fromtimestamp(min(days, LAST_DAY) * SECONDS_A_DAY, UTC)

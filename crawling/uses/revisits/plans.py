@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce
 
-from crawling.frontier.sql_rows import copy_in
+from crawling.frontier.sql_rows import insert_rows
 from crawling.models import CrawlJob, PlannedRevisit, RevisitPlan, Run, Withdrawal
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.url_rules import UrlRule
@@ -62,7 +62,7 @@ def store_plan(
             return False
         PlannedRevisit.objects.filter(crawl=plan.crawl_id).delete()
         while some := list(islice(rows, ROWS_AT_A_TIME)):
-            copy_in(PlannedRevisit, some)
+            insert_rows(PlannedRevisit, some)
         values = {
             one.attname: getattr(plan, one.attname)
             for one in RevisitPlan._meta.concrete_fields
@@ -72,7 +72,7 @@ def store_plan(
     return True
 
 
-def plan_anew(crawl: CrawlJob) -> None:
+def request_new_plan(crawl: CrawlJob) -> None:
     """Let the revisits of a crawl be planned again by its edited order, in the transaction of the
     edit. The order may have no budget any more.
     """
@@ -84,7 +84,7 @@ def plan_anew(crawl: CrawlJob) -> None:
         PlannedRevisit.objects.filter(crawl=crawl).delete()
 
 
-def forget_revisits(crawl: CrawlJob, rule: UrlRule) -> None:
+def delete_revisits_of_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
     """Delete the plans for pages that a rule covers, in the transaction that withdraws the pages,
     and let the remaining pages be planned again.
     """

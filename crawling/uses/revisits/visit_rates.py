@@ -75,7 +75,7 @@ POLICIES: Mapping[str, Callable[[Floats, float], Floats]] = {
 }
 
 
-def rates_by(policy: str, changes: Floats, budget: float, *, least: float) -> Floats:
+def rates_by_policy(policy: str, changes: Floats, budget: float, *, least: float) -> Floats:
     """The visits of each page by a policy, but at least `least` for each page. Pages that would get
     fewer get `least`, and the rest of the budget is divided again among the others.
 
@@ -95,7 +95,7 @@ def rates_by(policy: str, changes: Floats, budget: float, *, least: float) -> Fl
     return rates
 
 
-def freshness(changes: Floats, visits: Floats) -> Floats:
+def mean_freshness(changes: Floats, visits: Floats) -> Floats:
     """The share of the time in which each page is unchanged since its last visit."""
     total = changes + visits
     return np.divide(visits, total, out=np.ones_like(total), where=changes > 0)

@@ -46,14 +46,14 @@ def shares_of_wait(fingerprints: Sequence[int], visits: Floats) -> Floats:
     return shares
 
 
-def visits_near(visits: Floats) -> Floats:
+def visits_in_horizon(visits: Floats) -> Floats:
     """The number of visits within half a day of each visit, including itself. O(n log n)."""
     moments = np.sort(visits)
     before, behind = (np.searchsorted(moments, visits + days) for days in (-0.5, 0.5))
     return (behind - before).astype(np.float64)
 
 
-def budget_spent_until(visits: Floats, budget: float, began: float, most: float) -> float:
+def end_of_spent_budget(visits: Floats, budget: float, began: float, most: float) -> float:
     """The moment until which visits have used up a budget that begins at `began`.
 
     visits: the moments of visits, in any order, none before `began`. most: the most days after a

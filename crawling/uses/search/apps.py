@@ -8,7 +8,7 @@ class SearchConfig(Use):
 
     def ready(self) -> None:
         from crawling.installation.events import records_removed, texts_read
-        from crawling.uses.search.jobs import forget_pages, request_indexing
+        from crawling.uses.search.jobs import request_indexing, request_removal_of_texts
 
         texts_read.connect(request_indexing)
-        records_removed.connect(forget_pages)
+        records_removed.connect(request_removal_of_texts)

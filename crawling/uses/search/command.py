@@ -38,13 +38,13 @@ def add_search_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--after", type=int, default=0, metavar="N", help="skip the best N pages")
 
 
-def show_found(options: dict[str, Any], out: OutputWrapper) -> None:
+def print_results(options: dict[str, Any], out: OutputWrapper) -> None:
     """Print the found pages. Raises BadQuery, UnknownCrawl, UnknownRun or IndexBroken."""
-    for line in search(options):
+    for line in search_lines(options):
         out.write(line)
 
 
-def search(options: dict[str, Any]) -> Iterator[str]:
+def search_lines(options: dict[str, Any]) -> Iterator[str]:
     """The lines to be printed. Raises BadQuery, UnknownCrawl, UnknownRun or IndexBroken."""
     crawl = find_crawl(options["crawl"]).pk if options["crawl"] else None
     names = ("run", "all_runs", "host", "type", "month", "language")
@@ -61,4 +61,4 @@ def search(options: dict[str, Any]) -> Iterator[str]:
     yield f"{result.count:,} page{'' if result.count == 1 else 's'} found"
 
 
-COMMANDS = (Subcommand("search", WORDS, add_search_arguments, show_found, has_crawl=False),)
+COMMANDS = (Subcommand("search", WORDS, add_search_arguments, print_results, has_crawl=False),)

@@ -16,7 +16,7 @@ import tantivy
 
 from crawling.base.errors import CrawlError, IndexBroken
 from crawling.base.storage import LOCK, storage
-from crawling.datasets.progress import note_parts_unindexed, own_parts
+from crawling.datasets.progress import note_parts_unindexed, parts_on_this_machine
 from crawling.uses.search.file_checks import (
     META,
     FileStamp,
@@ -27,7 +27,7 @@ from crawling.uses.search.file_checks import (
     segment_sizes,
     stamp_of,
 )
-from crawling.uses.search.schema import new_schema, with_analyzers, with_writing_analyzers
+from crawling.uses.search.schema import new_schema, register_analyzers, register_writing_analyzers
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
 def _open_checked_index(folder: Path, checked: FileChecks) -> tantivy.Index | None:
     """Open the index. Raises the errors that `faults_as_damage` turns into IndexBroken."""
     if not tantivy.Index.exists(str(folder)):
-        if own_parts().filter(indexed_at__isnull=False).exists():
+        if parts_on_this_machine().filter(indexed_at__isnull=False).exists():
             raise FileNotFoundError(f"{folder} has no index, but parts were added to it")
         checked.stamps = {}
         return None
@@ -93,7 +93,7 @@ def _open_checked_index(folder: Path, checked: FileChecks) -> tantivy.Index | No
         stamps[file] = stamp_of(file)
         if checked.stamps.get(file) != stamps[file]:
             check_file(file)
-    index = with_analyzers(tantivy.Index.open(str(folder)))
+    index = register_analyzers(tantivy.Index.open(str(folder)))
     index.config_reader("manual")
     index.reload()
     check_segments(index, segments)
@@ -111,7 +111,7 @@ def index_to_write() -> Iterator[tantivy.Index]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise IndexBusy from error
-        yield with_writing_analyzers(_usable_index())
+        yield register_writing_analyzers(_usable_index())
 
 
 def _usable_index() -> tantivy.Index:
@@ -124,7 +124,7 @@ def _usable_index() -> tantivy.Index:
         rmtree(index_folder().parent / name, ignore_errors=True)
     # before the index exists: otherwise parts would count as added to an index that a killed
     # process has just made
-    note_parts_unindexed(own_parts())
+    note_parts_unindexed(parts_on_this_machine())
     for file in index_folder().iterdir():
         if file.name != LOCK_NAME:
             file.unlink()

@@ -21,7 +21,7 @@ from crawling.datasets.progress import (
     note_part_indexed,
     note_part_unread,
     note_parts_unindexed,
-    own_parts,
+    parts_on_this_machine,
     unindexed_parts,
 )
 from crawling.models import LinksPart, Run
@@ -101,7 +101,7 @@ def _document(part: LinksPart, run: Run, row: Sequence[Any]) -> tantivy.Document
 
 
 @contextmanager
-def writing() -> Iterator[IndexWriter]:
+def open_writer() -> Iterator[IndexWriter]:
     """Yield a writer of the index. The index is made anew if it does not exist or its files cannot
     be read.
 
@@ -115,11 +115,11 @@ def writing() -> Iterator[IndexWriter]:
             writer.wait_merging_threads()
 
 
-def repair() -> None:
+def repair_index() -> None:
     """Make the index usable if its files cannot be read. Safe to repeat. The scheduler then
     requests jobs that add all texts again. Raises IndexBusy.
     """
-    with writing():
+    with open_writer():
         pass
 
 
@@ -137,7 +137,7 @@ def add_parts(index: IndexWriter, parts: Iterable[LinksPart]) -> int:
     return pages
 
 
-def add_unindexed(
+def index_new_parts(
     goes_on: Callable[[], bool] = lambda: True,
     added: Callable[[int, int], object] = lambda part, pages: None,
 ) -> bool:
@@ -147,7 +147,7 @@ def add_unindexed(
     added: called with the id of each finished part, and the number of its pages. Raises IndexBusy,
     and OSError of the index.
     """
-    with writing() as index:
+    with open_writer() as index:
         for part in unindexed_parts():
             if not goes_on():
                 return False
@@ -161,9 +161,9 @@ def add_unindexed(
     return True
 
 
-def forget_abandoned() -> None:
+def remove_texts_of_abandoned_parts() -> None:
     """Remove all abandoned parts from the index. Safe to repeat. Raises IndexBusy."""
-    with writing() as index:
+    with open_writer() as index:
         parts = list(abandoned_parts().values_list("pk", flat=True))
         index.remove_parts(parts)
         index.commit()
@@ -174,11 +174,11 @@ def remove_texts(removed: Callable[[], Iterator[int]]) -> None:
     """Make the index anew if it has texts of these pages, by the ids of their URLs. Raises
     IndexBusy or OSError.
     """
-    if has_pages(removed()):
-        rebuild()
+    if has_any_page(removed()):
+        rebuild_index()
 
 
-def has_pages(pages: Iterable[int]) -> bool:
+def has_any_page(pages: Iterable[int]) -> bool:
     """Whether the index has the text of one of these pages, or may still have it in its files."""
     try:
         with faults_as_damage():
@@ -190,15 +190,15 @@ def has_pages(pages: Iterable[int]) -> bool:
         return True
 
 
-def rebuild() -> int:
+def rebuild_index() -> int:
     """Make the index anew from the stored texts, so that its files contain no removed texts. Until
     that is done the old index is searched. Return the number of parts.
 
     Raises IndexBusy, OSError.
     """
-    with writing() as index:
+    with open_writer() as index:
         index.remove_all()
-        parts = list(own_parts().filter(read_at__isnull=False, run__isnull=False))
+        parts = list(parts_on_this_machine().filter(read_at__isnull=False, run__isnull=False))
         for part in parts:
             index.add_part(part)
         index.commit()

@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 
 from crawling.archive.files import this_machine
 from crawling.datasets.jobs import LOOKED_AT_SECONDS
-from crawling.datasets.lag import Derived, Lag, lag_of_runs
+from crawling.datasets.lag import Derived, Lag, lags_by_run
 from crawling.datasets.progress import abandoned_parts, unindexed_parts
 from crawling.jobs.enqueue import request_job
 from crawling.jobs.job_rows import open_jobs
@@ -34,7 +34,7 @@ def lag_of_search(runs: Collection[int]) -> Lag:
     """The lag of the index behind the pages of these runs, for a user who searches them. If there
     is a lag, the job that updates the index is put first.
     """
-    lag = lag_of_runs(sorted(runs), Derived.SEARCH)
+    lag = lags_by_run(sorted(runs), Derived.SEARCH)
     with suppress(RedisError):  # without Redis the job comes in its usual order
         if not lag.complete and cache.add(SEARCHED, True, timeout=LOOKED_AT_SECONDS):
             request_indexing()
@@ -43,7 +43,7 @@ def lag_of_search(runs: Collection[int]) -> Lag:
     return lag
 
 
-def forget_pages(removed: Callable[[], Iterator[int]]) -> None:
+def request_removal_of_texts(removed: Callable[[], Iterator[int]]) -> None:
     """Remove texts whose records have left the archive. Raises IndexBusy or OSError."""
     from crawling.uses.search.index import remove_texts
 
@@ -60,13 +60,13 @@ def request_repair() -> None:
 
 def _index_parts(job: RunningJob) -> JobResult:
     from crawling.uses.search.folder import IndexBusy
-    from crawling.uses.search.index import add_unindexed
+    from crawling.uses.search.index import index_new_parts
 
-    def note(part: int, pages: int) -> None:
+    def store_bookmark(part: int, pages: int) -> None:
         job.bookmark(part, **job.counts(pages))
 
     try:
-        is_done = add_unindexed(job.goes_on, note)
+        is_done = index_new_parts(job.goes_on, store_bookmark)
     except IndexBusy as error:
         raise JobWaits(str(error)) from error
     return {} if is_done else None
@@ -78,9 +78,9 @@ def _due_for_unindexed_parts() -> Iterator[DueJob]:
 
 
 def _forget_abandoned_parts(job: RunningJob) -> JobResult:
-    from crawling.uses.search.index import forget_abandoned
+    from crawling.uses.search.index import remove_texts_of_abandoned_parts
 
-    return _write_index(forget_abandoned)
+    return _write_index(remove_texts_of_abandoned_parts)
 
 
 def _due_for_abandoned_parts() -> Iterator[DueJob]:
@@ -88,10 +88,10 @@ def _due_for_abandoned_parts() -> Iterator[DueJob]:
         yield _indexing_job()
 
 
-def _repair(job: RunningJob) -> JobResult:
-    from crawling.uses.search.index import repair
+def _repair_index(job: RunningJob) -> JobResult:
+    from crawling.uses.search.index import repair_index
 
-    return _write_index(repair)
+    return _write_index(repair_index)
 
 
 def _write_index(write: Callable[[], None]) -> JobResult:
@@ -140,7 +140,7 @@ INDEX_REPAIR = JobKind(
     name="index-repair",
     label="repair of the search index",
     done="repaired",
-    work=_repair,
+    work=_repair_index,
     effects=OF_ROWS,
     seconds=15 * 60,
     queue=IDLE,

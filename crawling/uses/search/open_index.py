@@ -55,7 +55,7 @@ class OpenIndex:
             folder = index_folder()
             if self._view is None or folder != self._folder or not self._files.are_as_they_were():
                 with faults_as_damage():
-                    self._view = _view(self._files)
+                    self._view = _index_view(self._files)
                 self._folder = folder
             return self._view
 
@@ -78,20 +78,20 @@ class OpenIndex:
             raise
 
 
-def _view(files: FileChecks) -> IndexView | None:
+def _index_view(files: FileChecks) -> IndexView | None:
     index = open_index(files)
     if index is None:
         return None
     searcher, everything = index.searcher(), tantivy.Query.all_query()
-    runs = counts_of(searcher, everything, {"run": MOST_VALUES})["run"]
-    codes = counts_of(searcher, everything, {"language": MOST_VALUES})["language"]
+    runs = facet_counts(searcher, everything, {"run": MOST_VALUES})["run"]
+    codes = facet_counts(searcher, everything, {"language": MOST_VALUES})["language"]
     languages = {code if code in STEMMERS else OTHER for code, _ in codes}
     return IndexView(
         index.schema, searcher, frozenset(int(run) for run, _ in runs), tuple(sorted(languages))
     )
 
 
-def counts_of(
+def facet_counts(
     searcher: tantivy.Searcher, query: tantivy.Query, most: Mapping[str, int]
 ) -> dict[str, list[tuple[Any, int]]]:
     """For each field, its values with the number of found documents that have them, the most common

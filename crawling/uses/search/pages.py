@@ -38,13 +38,13 @@ FILTERS = ("crawl", "run", "host", "type", "month", "language")
 
 
 @authenticated(needs="crawling.view_crawljob")
-def show(request: AuthenticatedRequest) -> HttpResponse:
+def search_page(request: AuthenticatedRequest) -> HttpResponse:
     """Show pages with the words of `?q=`, the best first, with filters. `?after=` is the number of
     pages to skip.
     """
     text = asked_text(request.GET, "q", most=LONGEST_QUERY)
     wanted, before = (
-        _filter(request.GET),
+        _requested_filter(request.GET),
         min(_asked_number(request.GET, "after") or 0, MOST_BEFORE),
     )
     here: dict[str, Any] = {
@@ -52,7 +52,7 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
         "wanted": wanted,
         "longest": LONGEST_QUERY,
         "limits": LIMITS,
-        "crawls": _crawls(wanted),
+        "crawls": _crawl_choices(wanted),
         "types": [*TYPES, *([wanted.type] if wanted.type and wanted.type not in TYPES else [])],
     }
     if not text:
@@ -69,7 +69,7 @@ def show(request: AuthenticatedRequest) -> HttpResponse:
     return render_framed(request, "search/texts.html", here)
 
 
-def _filter(query: QueryDict) -> SearchFilter:
+def _requested_filter(query: QueryDict) -> SearchFilter:
     """The filter that a URL's query asks for. Invalid values are ignored."""
     crawl = _asked_number(query, "crawl")
     return SearchFilter(
@@ -80,7 +80,7 @@ def _filter(query: QueryDict) -> SearchFilter:
     )
 
 
-def _crawls(wanted: SearchFilter) -> list[tuple[int, str]]:
+def _crawl_choices(wanted: SearchFilter) -> list[tuple[int, str]]:
     """Ids and names of the crawls that the form offers: the latest ones, and the chosen one."""
     rows = CrawlJob.objects.order_by("-pk").values_list("pk", "name")
     found = dict(rows[:MOST_CRAWLS])
@@ -118,7 +118,7 @@ def _result_facts(
         {
             "label": WORDS.get(name, "Run"),
             "value": value,
-            "address": _address_without(request, name),
+            "address": _address_without_filter(request, name),
         }
         for name in FILTERS
         if (value := getattr(wanted, name))
@@ -132,7 +132,7 @@ def _result_facts(
         "result": result,
         "lag": lag_of_search(result.runs),
         "counts": [
-            (WORDS[name], [(one, _address_with(request, name, one.value)) for one in values])
+            (WORDS[name], [(one, _address_with_filter(request, name, one.value)) for one in values])
             for name, values in counts.items()
             if not getattr(wanted, name) and len(values) > 1
         ],
@@ -145,7 +145,7 @@ def _result_facts(
     }
 
 
-def _address_with(request: AuthenticatedRequest, name: str, value: str) -> str:
+def _address_with_filter(request: AuthenticatedRequest, name: str, value: str) -> str:
     """The address of the beginning of the list with a filter added."""
     query = request.GET.copy()
     query.pop("after", None)
@@ -153,7 +153,7 @@ def _address_with(request: AuthenticatedRequest, name: str, value: str) -> str:
     return f"?{query.urlencode()}"
 
 
-def _address_without(request: AuthenticatedRequest, name: str) -> str:
+def _address_without_filter(request: AuthenticatedRequest, name: str) -> str:
     """The address of the beginning of the list without a filter. Without the crawl there is no
     filter by run, either.
     """
@@ -164,4 +164,4 @@ def _address_without(request: AuthenticatedRequest, name: str) -> str:
 
 
 app_name = "search"
-urlpatterns = [path("text/", show, name="texts")]
+urlpatterns = [path("text/", search_page, name="texts")]

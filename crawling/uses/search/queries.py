@@ -46,7 +46,7 @@ def read_query(text: str) -> list[Clause]:
     """The clauses of a query. A page must match all of them. Raises BadQuery."""
     clauses: list[Clause] = []
     joins = False
-    for piece, is_phrase, is_excluded in _pieces(text.translate(QUOTES)):
+    for piece, is_phrase, is_excluded in _query_pieces(text.translate(QUOTES)):
         if piece == OR and not (is_phrase or is_excluded):
             if joins or not clauses:
                 raise BadQuery("OR needs a word before and behind it, or quotes around it.")
@@ -69,7 +69,7 @@ def read_query(text: str) -> list[Clause]:
     return clauses
 
 
-def _pieces(text: str) -> Iterator[tuple[str, bool, bool]]:
+def _query_pieces(text: str) -> Iterator[tuple[str, bool, bool]]:
     """Each word or phrase of a text, whether it is a phrase, and whether it excludes pages."""
     if text.count(QUOTE) % 2:
         raise BadQuery('A phrase has no end: add a " behind it, or remove the one before it.')
@@ -92,7 +92,7 @@ def query_of(
     """The query, in the fields of these languages. Raises BadQuery if it has no word."""
     found: list[tuple[Occur, Query]] = []
     for clause in clauses:
-        terms = [term for term in (_term(one, schema, languages) for one in clause) if term]
+        terms = [term for term in (_term_query(one, schema, languages) for one in clause) if term]
         if not terms:
             continue
         one = terms[0] if len(terms) == 1 else Query.disjunction_max_query(terms)
@@ -102,7 +102,7 @@ def query_of(
     return Query.boolean_query(found)
 
 
-def _term(term: Term, schema: tantivy.Schema, languages: Sequence[str]) -> Query | None:
+def _term_query(term: Term, schema: tantivy.Schema, languages: Sequence[str]) -> Query | None:
     """The query for a word. None if it has no letters or digits."""
     found = []
     for language in languages:

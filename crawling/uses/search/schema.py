@@ -51,13 +51,13 @@ def new_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def with_analyzers(index: tantivy.Index) -> tantivy.Index:
+def register_analyzers(index: tantivy.Index) -> tantivy.Index:
     for language, analyzer in analyzers().items():
         index.register_tokenizer(f"words_{language}", analyzer)
     return index
 
 
-def with_writing_analyzers(index: tantivy.Index) -> tantivy.Index:
+def register_writing_analyzers(index: tantivy.Index) -> tantivy.Index:
     """The index, for adding texts that are already separated into words; tantivy itself would take
     twice as long to separate them.
     """

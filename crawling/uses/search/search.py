@@ -19,7 +19,7 @@ from tantivy import Occur, Query
 
 from crawling.base.errors import UnknownCrawl, UnknownRun
 from crawling.models import CrawlJob, Page, Run, WithdrawnPage
-from crawling.uses.search.open_index import OPEN_INDEX, IndexView, counts_of
+from crawling.uses.search.open_index import OPEN_INDEX, IndexView, facet_counts
 from crawling.uses.search.queries import query_of, read_query
 from crawling.uses.search.snippets import SnippetPart, SnippetWriter
 from crawling.web.documents.base import MOST_TEXT as OF_OTHERS
@@ -107,31 +107,34 @@ def search_texts(
     began = time.monotonic()
     clauses = read_query(text)
     view = OPEN_INDEX.look()
-    runs = _runs(view.runs if view else frozenset(), wanted)
-    asked = runs | _runs(None, wanted)
+    runs = _wanted_runs(view.runs if view else frozenset(), wanted)
+    asked = runs | _wanted_runs(None, wanted)
     if view is None or not runs:
         return SearchResult(runs=asked)
     words = query_of(clauses, view.schema, view.languages)
-    query = Query.boolean_query([(Occur.Must, words), *_filters(view, wanted, runs)])
+    query = Query.boolean_query([(Occur.Must, words), *_filter_clauses(view, wanted, runs)])
     with OPEN_INDEX.reading():
         found = view.searcher.search(query, most, count=True, offset=before)
-        counts = counts_of(view.searcher, query, COUNTED)
+        counts = facet_counts(view.searcher, query, COUNTED)
         snippets = SnippetWriter(clauses, words, view.searcher, view.schema)
-        hits = list(_hits(view.searcher, found.hits, snippets))
+        hits = list(_hits_with_pages(view.searcher, found.hits, snippets))
     return SearchResult(
         hits,
         found.count,  # type: ignore[attr-defined]  # missing in the stubs
-        {name: [(_word(value), n) for value, n in values] for name, values in counts.items()},
+        {
+            name: [(_value_as_text(value), n) for value, n in values]
+            for name, values in counts.items()
+        },
         round(1000 * (time.monotonic() - began)),
         asked,
     )
 
 
-def _word(value: str | float) -> str:
+def _value_as_text(value: str | float) -> str:
     return value if isinstance(value, str) else str(int(value))
 
 
-def _runs(known: frozenset[int] | None, wanted: SearchFilter) -> frozenset[int]:
+def _wanted_runs(known: frozenset[int] | None, wanted: SearchFilter) -> frozenset[int]:
     """The wanted runs among those in the index. None for all. Raises UnknownCrawl or UnknownRun."""
     runs = (
         Run.objects.all() if known is None else Run.objects.filter(pk__in=ids_as_parameter(known))
@@ -150,7 +153,7 @@ def _runs(known: frozenset[int] | None, wanted: SearchFilter) -> frozenset[int]:
     return frozenset(latest.values_list("latest", flat=True))
 
 
-def _filters(
+def _filter_clauses(
     view: IndexView, wanted: SearchFilter, runs: frozenset[int]
 ) -> Iterator[tuple[Occur, Query]]:
     schema = view.schema
@@ -168,7 +171,7 @@ def _filters(
             yield Occur.Must, Query.const_score_query(has, 0.0)
 
 
-def _hits(
+def _hits_with_pages(
     searcher: tantivy.Searcher,
     found: Sequence[tuple[float, tantivy.DocAddress]],
     snippets: SnippetWriter,

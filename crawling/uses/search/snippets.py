@@ -14,7 +14,7 @@ import tantivy
 
 from crawling.uses.search.queries import Clause
 from crawling.uses.search.schema import SHOWN, field_of
-from crawling.web.content.normal_text import searched_form, searched_places
+from crawling.web.content.normal_text import searched_form, searched_form_with_places
 from serving.listing.columns import Column
 
 SNIPPET_CHARACTERS = 240
@@ -54,7 +54,7 @@ class SnippetWriter:
             return []
         name, block = field_of("text", document.get_first("language") or ""), tantivy.Document()
         chosen = best_block(text, self._beginnings)
-        folded, places = searched_places(chosen)
+        folded, places = searched_form_with_places(chosen)
         block.add_text(name, folded)
         found = self._generator(name).snippet_from_doc(block)
         marked = list(_snippet_parts(found, folded, chosen, places))
@@ -85,10 +85,10 @@ def best_block(text: str, beginnings: Sequence[str]) -> str:
     after a blank counts more, since a word certainly begins there.
     """
     blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
-    return max(blocks, key=lambda block: _weight(searched_form(block), beginnings))
+    return max(blocks, key=lambda block: _weight_of_block(searched_form(block), beginnings))
 
 
-def _weight(block: str, beginnings: Sequence[str]) -> int:
+def _weight_of_block(block: str, beginnings: Sequence[str]) -> int:
     return sum((word in block) + (f" {word}" in block) for word in beginnings)
 
 
@@ -99,7 +99,7 @@ def _snippet_parts(
     bytes.
     """
     fragment = snippet.fragment()
-    words = [_in_characters(fragment, word.start, word.end) for word in snippet.highlighted()]
+    words = [_character_places(fragment, word.start, word.end) for word in snippet.highlighted()]
     if not words:
         return
     begin = folded.index(fragment)
@@ -116,6 +116,6 @@ def _snippet_parts(
         yield SnippetPart(rest, is_marked=False)
 
 
-def _in_characters(text: str, start: int, end: int) -> tuple[int, int]:
+def _character_places(text: str, start: int, end: int) -> tuple[int, int]:
     data = text.encode()
     return len(data[:start].decode()), len(data[:end].decode())

@@ -15,11 +15,11 @@ from crawling.previews.seed_fetches import KIB_PER_SECOND, MIB_EACH, fetch_seeds
 from crawling.runs.crawls.fetching_section import fetching_of
 from crawling.uses.seed_sources.seed_files import SeedsUnreadable
 from crawling.web.documents.base import DocumentSource
-from crawling.web.documents.feed import entries
+from crawling.web.documents.feed import entry_urls
 from crawling.web.documents.json_feed import BadFeed
 from crawling.web.fetch.http import Fetched
 from crawling.web.http_caching import condition_headers, read_date, read_etag
-from crawling.web.statuses import NOT_MODIFIED_STATUS, explain, is_redirect, is_success
+from crawling.web.statuses import NOT_MODIFIED_STATUS, is_redirect, is_success, status_sentence
 
 #: the longest wait for the grant of a fetch
 WAIT_SECONDS = 20.0
@@ -62,7 +62,7 @@ def fetch_feed(source: SeedSource) -> FeedAnswer | None:
         )
     if is_redirect(fetched.status):
         raise SeedsUnreadable("It redirects to no other address.")
-    if not found and fetched.sentence != explain(fetched.status):
+    if not found and fetched.sentence != status_sentence(fetched.status):
         raise SeedsUnreadable(fetched.sentence)
     if not found:
         raise SeedsUnreadable(f"{fetched.sentence.rstrip('.')}, without a document.")
@@ -93,7 +93,7 @@ def _take_answer(found: list[FeedAnswer | BadFeed], url: str, fetched: Fetched) 
         return
     source = DocumentSource(fetched.body, url, fetched.content_type, fetched.charset)
     try:
-        pages = entries(source)
+        pages = entry_urls(source)
     except BadFeed as error:
         found.append(error)
     else:

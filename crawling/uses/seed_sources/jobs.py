@@ -9,7 +9,7 @@ from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
 
 
-def _work(job: RunningJob) -> JobResult:
+def _read_source(job: RunningJob) -> JobResult:
     # readers of documents are imported only where they are needed
     from crawling.uses.seed_sources.reading import read_source
 
@@ -28,7 +28,7 @@ SEED_SOURCE = JobKind(
     name="seed-source",
     label="reading of a source of start URLs",
     done="read",
-    work=_work,
+    work=_read_source,
     effects=OF_ROWS,  # the job adds seeds of a crawl
     seconds=15 * 60,
     queue=IDLE,

@@ -69,7 +69,7 @@ urlpatterns = [
 ]
 
 
-def _sources(crawl: CrawlJob) -> Mapping[str, Any]:
+def _sources_panel(crawl: CrawlJob) -> Mapping[str, Any]:
     """The sources of a crawl, with an empty form for a further one."""
     return {
         "sources": SeedSource.objects.filter(crawl=crawl).select_related("created_by"),
@@ -80,4 +80,4 @@ def _sources(crawl: CrawlJob) -> Mapping[str, Any]:
     }
 
 
-PANELS = (Panel(Place.SEEDS, "seed_sources/_sources.html", _sources),)
+PANELS = (Panel(Place.SEEDS, "seed_sources/_sources.html", _sources_panel),)

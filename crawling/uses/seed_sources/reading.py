@@ -19,7 +19,7 @@ from allocation.errors import AllocationError
 from crawling.base.errors import BadSeeds, CrawlError
 from crawling.models import CrawlJob, RunState, SeedSource, SeedSourceKind
 from crawling.orders.seeds import mistakes_in_short
-from crawling.runs.crawls.added_seeds import add_to_seeds
+from crawling.runs.crawls.added_seeds import add_seeds_to_crawl
 from crawling.uses.seed_sources.feed_fetch import fetch_feed
 from crawling.uses.seed_sources.seed_files import SeedsUnreadable, move_to_read, waiting_files
 from crawling.uses.seed_sources.sources import folder_of
@@ -69,7 +69,7 @@ def read_source(source_id: int) -> None:
     source = SeedSource.objects.select_related("crawl").filter(pk=source_id).first()
     if source is None or source.next_at > timezone.now():
         return
-    _begin(source)
+    _store_next_time(source)
     read = _read_folder if source.kind == SeedSourceKind.FOLDER else _read_feed
     found, trouble = SourceReading(etag=source.etag, last_modified=source.last_modified), ""
     try:
@@ -90,7 +90,7 @@ def read_source(source_id: int) -> None:
     )
 
 
-def _begin(source: SeedSource) -> None:
+def _store_next_time(source: SeedSource) -> None:
     """Set a later time for the next reading, which counts if this reading is killed."""
     before = source.unended
     values: dict[str, Any] = {
@@ -155,7 +155,7 @@ def _add_seeds(source: SeedSource, texts: Sequence[str], additions: SourceSeeds)
     # the run does not continue if an operator stopped it, or a fault ended it
     resume = source.resume and latest is not None and latest.state == RunState.FINISHED
     try:
-        result = add_to_seeds(crawl, texts, by=source.created_by, resume=resume)
+        result = add_seeds_to_crawl(crawl, texts, by=source.created_by, resume=resume)
     except BadSeeds as error:
         if len(texts) == 1:
             outside = [f"{url} is outside the scope" for url in error.outside]

@@ -15,7 +15,7 @@ from pathlib import Path
 from crawling.base.errors import CrawlError
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource
-from crawling.web.documents.json_feed import BadFeed, entries
+from crawling.web.documents.json_feed import BadFeed, json_entry_urls
 
 
 class SeedsUnreadable(CrawlError):
@@ -53,7 +53,7 @@ class SeedFile:
         """
         body = _read_file(self.path)
         if self.path.suffix.lower() == ".json":
-            return entries(
+            return json_entry_urls(
                 DocumentSource(DocumentStream.of(body), NO_BASE, "application/feed+json")
             )
         lines = (line.strip() for line in body.decode("utf-8-sig", "replace").splitlines())

@@ -51,14 +51,14 @@ def show_structured(options: dict[str, Any], out: OutputWrapper) -> None:
     elif wanted == DataFilter():
         print_rows(count_kinds(run), options, out, _count_line)
     else:
-        print_rows(list_structured(run, wanted, most=options["limit"])[0], options, out, _line)
+        print_rows(list_structured(run, wanted, most=options["limit"])[0], options, out, _row_line)
 
 
 def _count_line(count: DataCount) -> str:
     return f"{count.rows:>9,}  on {count.pages:,} pages  {count.name}"
 
 
-def _line(row: StructuredRow) -> str:
+def _row_line(row: StructuredRow) -> str:
     size = f"{row.width or '?'}×{row.height or '?'}" if row.width or row.height else ""
     return "  ".join(filter(None, (row.page, row.kind, row.type, row.name, size, row.value)))
 

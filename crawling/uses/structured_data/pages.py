@@ -28,7 +28,7 @@ from crawling.uses.structured_data.structured_data import (
     structured_file,
     structured_of_page,
 )
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 from crawling.web.structured_rows import DataKind
 from serving.access import AuthenticatedRequest
 from serving.downloads import ENDINGS, send
@@ -43,9 +43,9 @@ LONGEST = 5000
 
 
 @of_run(NEVER_STARTED)
-def show(request: AuthenticatedRequest, run: Run) -> HttpResponse:
+def structured_data_page(request: AuthenticatedRequest, run: Run) -> HttpResponse:
     """Show the rows of a `?kind=`, `?type=`, `?name=` or `?page=`, after a key."""
-    wanted = _filter(request)
+    wanted = _requested_filter(request)
     here: dict[str, Any] = {
         "crawl": run.crawl,
         "run": run,
@@ -75,7 +75,7 @@ def _list_facts(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> 
             (row.kind, row, stored.get(row.page) if row.kind == DataKind.TABLE else None)
             for row in rows
         ],
-        "sources": _sources(run) if wanted.kind == DataKind.FEED else (),
+        "sources": _feeds_used_as_sources(run) if wanted.kind == DataKind.FEED else (),
         "following": following,
     }
 
@@ -83,25 +83,25 @@ def _list_facts(request: AuthenticatedRequest, run: Run, wanted: DataFilter) -> 
 def _stored_pages(run: Run, addresses: set[str]) -> dict[str, int]:
     if not addresses:
         return {}
-    prints = [as_signed(fingerprint(address)) for address in addresses]
+    prints = [signed_64_bits(fingerprint(address)) for address in addresses]
     pages = Page.objects.filter(run=run, url__fingerprint__in=prints, url__url__in=addresses)
     return dict(pages.values_list("url__url", "pk"))
 
 
-def _sources(run: Run) -> set[str]:
+def _feeds_used_as_sources(run: Run) -> set[str]:
     """The addresses of the feeds that give the crawl seeds."""
     feeds = SeedSource.objects.filter(crawl=run.crawl_id, kind=SeedSourceKind.FEED)
     return set(feeds.values_list("url", flat=True))
 
 
 @of_run(NEVER_STARTED)
-def file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
+def send_structured_file(request: AuthenticatedRequest, run: Run, kind: str) -> HttpResponseBase:
     stem = f"crawl-{run.crawl_id}-run-{run.number}-structured-data"
-    file = structured_file(run, stem, kind, _filter(request))
+    file = structured_file(run, stem, kind, _requested_filter(request))
     return send(marked_download(file, run, Derived.STRUCTURED_DATA))
 
 
-def _filter(request: HttpRequest) -> DataFilter:
+def _requested_filter(request: HttpRequest) -> DataFilter:
     """The filter in the request. An unknown kind is ignored."""
     kind = request.GET.get("kind", "")
     texts = {name: asked_text(request.GET, name, most=LONGEST) for name in ("type", "name", "page")}
@@ -109,8 +109,8 @@ def _filter(request: HttpRequest) -> DataFilter:
 
 
 urlpatterns = [
-    path("<int:pk>/structured-data/", show, name="structured-data"),
-    file_route("structured-data", ENDINGS, file),
+    path("<int:pk>/structured-data/", structured_data_page, name="structured-data"),
+    file_route("structured-data", ENDINGS, send_structured_file),
 ]
 
 
@@ -118,11 +118,11 @@ urlpatterns = [
 TABLES_LINKED = 20
 
 
-def _structured(page: Page) -> Mapping[str, Any]:
+def _structured_data_panel(page: Page) -> Mapping[str, Any]:
     structured = structured_of_page(page)
     tables = sum(count.rows for kind, count in structured or () if kind == DataKind.TABLE)
     return {"structured": structured, "tables": range(1, min(tables, TABLES_LINKED) + 1)}
 
 
 LINKS = (Link(Place.DATA, "Structured data", page_of_run("crawling:structured-data"), order=0),)
-PANELS = (Panel(Place.PAGE, "structured_data/_page.html", _structured),)
+PANELS = (Panel(Place.PAGE, "structured_data/_page.html", _structured_data_panel),)

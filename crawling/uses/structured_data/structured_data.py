@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from crawling.dashboard.base.api_parameters import canonical_or_empty, key_of
 from crawling.datasets.lag import Derived, lag_of
-from crawling.datasets.reading_query import each_of_reading, query_reading, reading_parquet
+from crawling.datasets.reading_query import query_reading, reading_parquet, stream_reading_rows
 from crawling.models import LinksPart, Page, Run
 from crawling.web.structured_rows import DataKind
 from serving.downloads import PARQUET, Download, row_file
@@ -99,7 +99,7 @@ def list_structured(
     conditions, values = wanted.conditions()
     values |= {"page_id": page_id, "position": position, "most": most + 1}
     rows = query_reading(run, LIST.format(conditions=conditions), values)
-    found = [_row(*row[2:]) for row in rows[:most]]
+    found = [_structured_row(*row[2:]) for row in rows[:most]]
     return found, f"{rows[most - 1][0]}-{rows[most - 1][1]}" if len(rows) > most else None
 
 
@@ -108,7 +108,7 @@ def count_kinds(run: Run, *, page: str = "") -> list[DataCount]:
     BadOrder or LinkSearchTookTooLong.
     """
     conditions, values = DataFilter(page=page).conditions()
-    return _in_order(query_reading(run, KINDS.format(conditions=conditions), values))
+    return _sorted_counts(query_reading(run, KINDS.format(conditions=conditions), values))
 
 
 def structured_of_page(page: Page) -> list[tuple[DataKind, DataCount]] | None:
@@ -117,7 +117,7 @@ def structured_of_page(page: Page) -> list[tuple[DataKind, DataCount]] | None:
     """
     if not LinksPart.objects.filter(pk=page.links_part or 0, read_at__isnull=False).exists():
         return None
-    counts = _in_order(query_reading(page.run, OF_PAGE, {"page_id": page.pk}, page=page))
+    counts = _sorted_counts(query_reading(page.run, OF_PAGE, {"page_id": page.pk}, page=page))
     return [(DataKind(count.name), count) for count in counts]
 
 
@@ -140,21 +140,21 @@ def structured_file(run: Run, stem: str, kind: str, wanted: DataFilter) -> Downl
         facts = {"complete": str(lag.complete).lower(), "behind": lag.behind, "run": run.number}
         size, pieces = reading_parquet(run, query, values, facts)
         return Download(f"{stem}.parquet", PARQUET, pieces, size)
-    return row_file(stem, kind, _each_row(run, query, values), list(columns_of(StructuredRow)))
+    return row_file(stem, kind, _rows_as_dicts(run, query, values), list(columns_of(StructuredRow)))
 
 
-def _each_row(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for row in each_of_reading(run, query, values):
-        yield vars(_row(*row))
+def _rows_as_dicts(run: Run, query: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for row in stream_reading_rows(run, query, values):
+        yield vars(_structured_row(*row))
 
 
-def _row(*cells: Any) -> StructuredRow:
+def _structured_row(*cells: Any) -> StructuredRow:
     page, kind, of_type, name, value, width, height, is_cut = cells
     return StructuredRow(
         page, DataKind(kind), of_type, name, value, width or None, height or None, bool(is_cut)
     )
 
 
-def _in_order(rows: list[tuple[Any, ...]]) -> list[DataCount]:
+def _sorted_counts(rows: list[tuple[Any, ...]]) -> list[DataCount]:
     places = {kind: place for place, kind in enumerate(DataKind)}
     return [DataCount(*row) for row in sorted(rows, key=lambda row: places[DataKind(row[0])])]

@@ -21,6 +21,6 @@ class WatchesConfig(Use):
 
 def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
     # the import loads a parser, which most processes do not need
-    from crawling.uses.watches.watching import forget_withdrawn as forget
+    from crawling.uses.watches.watching import delete_events_of_withdrawn as forget
 
     forget(crawl, rule)

@@ -26,11 +26,11 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.uses.watches.models import PageEvent, Watch, WatchEvent
 from crawling.uses.watches.news import TOLD_AS, WATCHES_PAGE
 from crawling.uses.watches.page_states import StateChange, StateChanges, state_changes
-from crawling.web.addresses import as_signed, fingerprint
-from crawling.web.content.normal_text import one_form
+from crawling.web.addresses import fingerprint, signed_64_bits
+from crawling.web.content.normal_text import normalized_line
 from crawling.web.expressions import read_expression
 from crawling.web.secret_headers import masked_url
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 
 logger = logging.getLogger(__name__)
 
@@ -66,42 +66,42 @@ def compare_watched(crawl_id: int) -> None:
     """Compare all runs of a crawl that have ended since each of its watches was last compared."""
     for watch in Watch.objects.filter(crawl=crawl_id):
         for run in _runs_ended_after(crawl_id, watch.compared_until).select_related("crawl"):
-            _compare(watch, run)
+            _compare_run(watch, run)
             watch.refresh_from_db(fields=["compared_until"])
 
 
-def _compare(watch: Watch, run: Run) -> None:
+def _compare_run(watch: Watch, run: Run) -> None:
     changes = state_changes(watch.rule, run, by_picture=watch.is_by_picture)
     found: list[WatchEvent] = []
-    for event in _events(watch, run, changes):
+    for event in _watch_events(watch, run, changes):
         found.append(event)
         if len(found) > MOST_FOUND:
             break
     notes = []
     if len(found) > MOST_FOUND:
         notes.append(f"Run {run.number} has more events; the first {MOST_FOUND} are listed.")
-    elif PageEvent.CHANGED in watch.events and len(changes.changed) > _most_compared(watch):
+    elif PageEvent.CHANGED in watch.events and len(changes.changed) > _comparison_limit(watch):
         content, parts = ("picture", "pictures") if watch.is_by_picture else ("content", "texts")
         notes.append(
             f"Of {len(changes.changed):,} pages whose {content} differs in run {run.number}, the "
-            f"{parts} of {_most_compared(watch):,} were compared."
+            f"{parts} of {_comparison_limit(watch):,} were compared."
         )
     if PageEvent.CHANGED in watch.events and changes.unpictured:
         pages = "1 page has" if changes.unpictured == 1 else f"{changes.unpictured:,} pages have"
         notes.append(f"{pages} no picture in run {run.number} or before, so none was compared.")
     if changes.unanswered:
-        notes.append(_unanswered_in_words(run, changes.unanswered))
-    _store(watch, run, found[:MOST_FOUND], " ".join(notes))
+        notes.append(_unanswered_sentence(run, changes.unanswered))
+    _store_events(watch, run, found[:MOST_FOUND], " ".join(notes))
 
 
-def _most_compared(watch: Watch) -> int:
+def _comparison_limit(watch: Watch) -> int:
     return MOST_PICTURES if watch.is_by_picture else MOST_COMPARED
 
 
-def _unanswered_in_words(run: Run, urls: Sequence[tuple[str, int]]) -> str:
+def _unanswered_sentence(run: Run, urls: Sequence[tuple[str, int]]) -> str:
     """A sentence about pages whose requests do not show whether they are gone or changed."""
     said = [
-        f"{masked_url(url)} (status {status}: {explain(status).rstrip('.')})"
+        f"{masked_url(url)} (status {status}: {status_sentence(status).rstrip('.')})"
         for url, status in urls
     ]
     told = beginning_of_list(said, URLS_TOLD, between="; ")
@@ -109,26 +109,26 @@ def _unanswered_in_words(run: Run, urls: Sequence[tuple[str, int]]) -> str:
     return f"Run {run.number} got no answer that can be compared from {pages}: {told}."
 
 
-def _events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEvent]:
+def _watch_events(watch: Watch, run: Run, changes: StateChanges) -> Iterator[WatchEvent]:
     """The events that the watch reports. The texts of changed pages are compared last."""
     for kind, some in ((PageEvent.GONE, changes.gone), (PageEvent.NEW, changes.new)):
         if kind in watch.events:
-            yield from (_event(watch, run, kind, change) for change in some)
+            yield from (_watch_event(watch, run, kind, change) for change in some)
     if PageEvent.CHANGED in watch.events:
         find = _set_share if watch.is_by_picture else _set_diff
-        for change in changes.changed[: _most_compared(watch)]:
-            event = _event(watch, run, PageEvent.CHANGED, change)
+        for change in changes.changed[: _comparison_limit(watch)]:
+            event = _watch_event(watch, run, PageEvent.CHANGED, change)
             if find(event, change):
                 yield event
 
 
-def _event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> WatchEvent:
+def _watch_event(watch: Watch, run: Run, kind: PageEvent, change: StateChange) -> WatchEvent:
     return WatchEvent(
         watch=watch,
         run=run,
         kind=kind,
         url=change.url,
-        fingerprint=as_signed(fingerprint(change.url)),
+        fingerprint=signed_64_bits(fingerprint(change.url)),
         page=change.new and change.new.page,
         earlier=change.old and change.old.page,
     )
@@ -180,7 +180,7 @@ def _set_diff(event: WatchEvent, change: StateChange) -> bool:
     if len(pages) < 2:
         return False
     try:
-        old, new = (without_noise(watch, seen_text(page, watch.selector)) for page in pages)
+        old, new = (remove_noise(watch, seen_text(page, watch.selector)) for page in pages)
     except ArchiveTrouble as trouble:
         event.note = f"The content differs, and the texts are not compared. {trouble}"
         return True
@@ -188,7 +188,7 @@ def _set_diff(event: WatchEvent, change: StateChange) -> bool:
     return bool(event.diff)
 
 
-def without_noise(watch: Watch, seen: SeenText) -> SeenText:
+def remove_noise(watch: Watch, seen: SeenText) -> SeenText:
     """The text without the parts that this watch ignores: matches of expressions, numbers, and
     dates in digits.
     """
@@ -202,13 +202,13 @@ def without_noise(watch: Watch, seen: SeenText) -> SeenText:
             rest = expression.sub("", rest)
         if watch.ignore_numbers:
             rest = NUMBER.sub("#", rest)
-        if rest := one_form(rest):
+        if rest := normalized_line(rest):
             kept.write(rest + "\n")
     return seen._replace(text=kept.getvalue())
 
 
 @transaction.atomic
-def _store(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> None:
+def _store_events(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> None:
     """Store the events that no other job has stored, and alert listeners of them. Locks are taken
     in the order run, page, watch.
 
@@ -242,7 +242,7 @@ def _store(watch: Watch, run: Run, found: Sequence[WatchEvent], note: str) -> No
 
 def _send_messages(watch: Watch, run: Run, events: Sequence[WatchEvent]) -> None:
     """Send one message for all events of a kind."""
-    for kind, group in groupby(sorted(events, key=_kind), key=_kind):
+    for kind, group in groupby(sorted(events, key=_kind_of_event), key=_kind_of_event):
         some = list(group)
         urls = [masked_url(event.url) for event in some]
         told = [event for event in some if event.diff or event.note]
@@ -277,5 +277,5 @@ def _whole_lines(diffs: str) -> str:
     return diffs[: MOST_TOLD + 1].rpartition("\n")[0] + f"\n{REST_TOLD}"
 
 
-def _kind(event: WatchEvent) -> str:
+def _kind_of_event(event: WatchEvent) -> str:
     return event.kind

@@ -8,10 +8,10 @@ from crawling.jobs.kinds import KEPT_DAY, OF_ROWS, DueJob, JobKind, JobResult, J
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running_job import RunningJob
 from crawling.models import Run
-from crawling.uses.watches.watching import forget_removed
+from crawling.uses.watches.watching import delete_removed_watches
 
 
-def _work(job: RunningJob) -> JobResult:
+def _compare_watched(job: RunningJob) -> JobResult:
     # readers of documents are imported only where they are needed
     from crawling.uses.watches.comparing import compare_watched
 
@@ -31,7 +31,7 @@ WATCHES = JobKind(
     name="watches",
     label="comparison of watched pages",
     done="compared",
-    work=_work,
+    work=_compare_watched,
     effects=OF_ROWS,  # the job stores events, which a withdrawal removes
     queue=IDLE,
     at_front=True,  # the news wait for this job
@@ -40,4 +40,4 @@ WATCHES = JobKind(
     kept=KEPT_DAY,
 )
 KINDS = (WATCHES,)
-DUTIES = ((forget_removed, 600.0),)
+DUTIES = ((delete_removed_watches, 600.0),)

@@ -17,7 +17,7 @@ from crawling.frontier import is_complete
 from crawling.models import Page, Run, Url, UrlState, WithdrawnPage
 from crawling.models.jobs import ENDED_STATES
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 
 #: the most earlier runs that are read
 MOST_RUNS = 10
@@ -80,13 +80,13 @@ def state_changes(rule: UrlRule, run: Run, *, by_picture: bool = False) -> State
     earlier = _earlier_runs(run)
     if not earlier:
         return StateChanges()
-    now = _answers(rule, [run])
+    now = _latest_answers(rule, [run])
     before, passed = _earlier_answers(rule, earlier)
     unsettled = now.keys() - before.keys()
     unanswered = _known_urls(passed, unsettled)
     rest = [one for one in earlier if one not in passed]
     if rest and unanswered:
-        before |= _answers(rule, rest, unanswered)
+        before |= _latest_answers(rule, rest, unanswered)
     old_names = unanswered | _withdrawn_urls(run, unsettled)
     changed, new, unpictured = [], [], 0
     for url, answer in sorted(now.items()):
@@ -107,7 +107,9 @@ def state_changes(rule: UrlRule, run: Run, *, by_picture: bool = False) -> State
 def candidate_pages(pages: QuerySet[Page], rule: UrlRule) -> QuerySet[Page]:
     """The pages that a rule may cover, as far as the database can select them."""
     if rule.kind is UrlRuleKind.PAGE:
-        return pages.filter(url__fingerprint=as_signed(fingerprint(rule.text)), url__url=rule.text)
+        return pages.filter(
+            url__fingerprint=signed_64_bits(fingerprint(rule.text)), url__url=rule.text
+        )
     if rule.kind is UrlRuleKind.HOST:
         return pages.filter(url__queue__host__name=rule.text)
     return pages
@@ -124,14 +126,14 @@ def _earlier_answers(rule: UrlRule, runs: Iterable[Run]) -> tuple[dict[str, Answ
     answers: dict[str, Answer] = {}
     passed: list[Run] = []
     for run in runs:
-        answers = _answers(rule, [run]) | answers
+        answers = _latest_answers(rule, [run]) | answers
         passed.append(run)
         if is_complete(run):
             break
     return answers, passed
 
 
-def _answers(
+def _latest_answers(
     rule: UrlRule, runs: Sequence[Run], urls: Collection[str] | None = None
 ) -> dict[str, Answer]:
     """The latest answer of several runs, by URL. Results that do not show whether a page exists are
@@ -186,4 +188,4 @@ def _withdrawn_urls(run: Run, urls: Collection[str]) -> set[str]:
 
 
 def _fingerprints_of(urls: Collection[str]) -> list[int]:
-    return [as_signed(fingerprint(url)) for url in urls]
+    return [signed_64_bits(fingerprint(url)) for url in urls]

@@ -45,7 +45,7 @@ from crawling.uses.watches.watching import (
     restore_watch,
     watches_by,
 )
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 from serving.access import AuthenticatedRequest, authenticated, needs
 from serving.visitors import HEADERS, exceeds_shared_reports, seconds_left
 
@@ -62,7 +62,7 @@ KINDS = (
 
 @require_safe
 @sensitive_variables("token")
-def feed(request: HttpRequest, token: str) -> HttpResponse:
+def feed_of_token(request: HttpRequest, token: str) -> HttpResponse:
     """Send the events of the token's watch. The answer is the same for an unknown and a renewed
     token.
     """
@@ -77,7 +77,7 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def watches(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def watches_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     errors: dict[str, str] = {}
     if request.method == "POST":
@@ -115,8 +115,8 @@ def _typed_fields(request: AuthenticatedRequest) -> WatchFields:
     fields = WatchFields(data.get("kind", ""), data.get("text", ""), events=events)
     if data.get("compare") == PICTURE:
         return fields._replace(
-            picture_percent=_number(data.get("picture_percent", USUAL_PERCENT)),
-            ignored_regions=_regions(data.get("ignored_regions", "")),
+            picture_percent=_number_or_nan(data.get("picture_percent", USUAL_PERCENT)),
+            ignored_regions=_typed_regions(data.get("ignored_regions", "")),
         )
     return fields._replace(
         selector=data.get("selector", ""),
@@ -125,7 +125,7 @@ def _typed_fields(request: AuthenticatedRequest) -> WatchFields:
     )
 
 
-def _number(text: str) -> float:
+def _number_or_nan(text: str) -> float:
     """The number; not a number, which no watch has, if the text is none."""
     try:
         return float(text)
@@ -133,7 +133,7 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _regions(text: str) -> list[list[int]]:
+def _typed_regions(text: str) -> list[list[int]]:
     """The numbers in each line; -1, which no region has, for a word that is no number."""
     lines = (line.replace(",", " ").split() for line in text.splitlines())
     return [
@@ -148,7 +148,7 @@ def _example_page(crawl: CrawlJob, wanted: WatchFields) -> Page | None:
     found = Page.objects.filter(
         run__crawl=crawl,
         run__removal_asked_at=None,
-        url__fingerprint=as_signed(fingerprint(wanted.text)),
+        url__fingerprint=signed_64_bits(fingerprint(wanted.text)),
         url__url=wanted.text,
     )
     latest = found.order_by("-fetched_at").select_related("url").first()
@@ -166,7 +166,7 @@ def _create_watch(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, s
 
 
 @authenticated(needs="crawling.change_crawljob", methods=("POST",))
-def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
+def change_watch(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     with errors_told(request, CrawlError):
         if "renew" in request.POST:
@@ -205,11 +205,11 @@ def _watch_panel(page: Page) -> Mapping[str, Any]:
 
 urlpatterns = [
     path("<int:pk>/pages/<int:url>/watch/", watch_page, name="watch-page"),
-    path("<int:pk>/watches/", watches, name="watches"),
-    path("<int:pk>/watches/<int:number>/", change, name="watch"),
+    path("<int:pk>/watches/", watches_page, name="watches"),
+    path("<int:pk>/watches/<int:number>/", change_watch, name="watch"),
 ]
 #: without a log-in, since feed readers have no account
-open_urlpatterns = [path("watches/<str:token>/feed.atom", feed, name="watch-feed")]
+open_urlpatterns = [path("watches/<str:token>/feed.atom", feed_of_token, name="watch-feed")]
 
 
 def _form_for_picture(page: Page, crawl: int) -> str:
@@ -240,10 +240,12 @@ def _deleted_rows(user: User | None, **wanted: object) -> Iterator[DeletedRow]:
         yield kept_row("watch", watch.pk, name, watch.removal_asked_at, crawl=watch.crawl)
 
 
-def _restore(number: int, *, by: User | None) -> Watch:
+def _restore_removed_watch(number: int, *, by: User | None) -> Watch:
     return restore_watch(removed_watch(number).crawl, number, by=by)
 
 
 RESTORABLE = (
-    RestorableKind("watch", "crawling.change_crawljob", _deleted_rows, _restore, remove_watch_now),
+    RestorableKind(
+        "watch", "crawling.change_crawljob", _deleted_rows, _restore_removed_watch, remove_watch_now
+    ),
 )

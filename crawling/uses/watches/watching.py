@@ -50,13 +50,13 @@ def create_watch(crawl: CrawlJob, fields: WatchFields, *, by: User | None) -> Wa
     """
     checked = _checked_fields(fields)
     with transaction.atomic():
-        locked = _locked_with_room(crawl)
+        locked = _lock_crawl_with_room(crawl)
         watch = Watch.objects.create(crawl=locked, created_by=by, **checked._asdict())
         record_action(by, locked, f"created {watch}")
     return watch
 
 
-def _locked_with_room(crawl: CrawlJob) -> CrawlJob:
+def _lock_crawl_with_room(crawl: CrawlJob) -> CrawlJob:
     """The crawl, locked so that two simultaneous requests do not exceed the limit. Raises
     WrongState if the limit is reached.
     """
@@ -83,7 +83,7 @@ def restore_watch(crawl: CrawlJob, number: int, *, by: User | None) -> Watch:
     WrongState.
     """
     with transaction.atomic():
-        _locked_with_room(crawl)
+        _lock_crawl_with_room(crawl)
         if not removed_watches().filter(crawl=crawl, pk=number).update(removal_asked_at=None):
             raise NotFound(f"Crawl {crawl.pk} has no removed watch {number}.")
         watch = find_watch(crawl, number)
@@ -114,7 +114,7 @@ def remove_watch_now(number: int, *, by: User | None) -> None:
         watch.delete()
 
 
-def forget_removed() -> None:
+def delete_removed_watches() -> None:
     """Delete watches that can no longer be restored, with their events."""
     Watch.all_objects.filter(removal_asked_at__lte=timezone.now() - RESTORABLE).delete()
 
@@ -161,7 +161,7 @@ def events_of(crawl: CrawlJob) -> QuerySet[WatchEvent]:
     return found.select_related("run", "watch")
 
 
-def forget_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
+def delete_events_of_withdrawn(crawl: CrawlJob, rule: UrlRule) -> None:
     """Delete the events of pages that a rule covers, and deliveries about pages of the crawl, in
     the transaction that withdraws the pages. The pages' rows are taken out before.
     """
@@ -185,15 +185,15 @@ def _checked_fields(fields: WatchFields) -> WatchFields:
             text = UrlRule.read(UrlRuleKind(fields.kind), text).text
         except BadEntry as error:
             errors["text"] = str(error)
-    if selector and (wrong := _wrong_selector(selector)):
+    if selector and (wrong := _selector_error(selector)):
         errors["selector"] = wrong
     events = [kind for kind in PageEvent if kind in fields.events]
     if not events or set(fields.events) - set(PageEvent):
         errors["events"] = "must be one or more of " + ", ".join(PageEvent)
     ignore = [line for line in fields.ignore if line.strip()]
-    if wrong := _wrong_expressions(ignore):
+    if wrong := _expressions_error(ignore):
         errors["ignore"] = wrong
-    errors |= _wrong_picture_fields(fields, has_text_fields=bool(selector or ignore))
+    errors |= _picture_field_errors(fields, has_text_fields=bool(selector or ignore))
     if errors:
         raise BadOrder(errors)
     return fields._replace(
@@ -205,7 +205,7 @@ def _checked_fields(fields: WatchFields) -> WatchFields:
     )
 
 
-def _wrong_picture_fields(fields: WatchFields, *, has_text_fields: bool) -> dict[str, str]:
+def _picture_field_errors(fields: WatchFields, *, has_text_fields: bool) -> dict[str, str]:
     errors: dict[str, str] = {}
     percent, regions = fields.picture_percent, fields.ignored_regions
     if percent is None:
@@ -235,7 +235,7 @@ def _is_region(region: Sequence[int]) -> bool:
     )
 
 
-def _wrong_selector(selector: str) -> str:
+def _selector_error(selector: str) -> str:
     if len(selector) > LONGEST_SELECTOR or not selector.isprintable():
         return f"must be one line of at most {LONGEST_SELECTOR} characters"
     try:
@@ -245,7 +245,7 @@ def _wrong_selector(selector: str) -> str:
     return "must be a selector of elements, without ::attr()" if attribute else ""
 
 
-def _wrong_expressions(ignore: Sequence[str]) -> str:
+def _expressions_error(ignore: Sequence[str]) -> str:
     if len(ignore) > MOST_IGNORED or any(
         len(text) > LONGEST_IGNORED or not text.isprintable() for text in ignore
     ):

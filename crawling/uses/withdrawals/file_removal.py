@@ -24,12 +24,12 @@ from crawling.archive.files import seal_all
 from crawling.archive.moved_exchanges import MovedExchanges, MovedPage
 from crawling.archive.rewriting import ranges_of, rewrite
 from crawling.base.errors import ArchiveTrouble, CrawlError
-from crawling.datasets.catch_up import write_collected
+from crawling.datasets.catch_up import write_collected_parts
 from crawling.datasets.withdrawn_links import remove_links
 from crawling.frontier.change.withdrawn_pages import set_new_places
 from crawling.installation.events import records_removed
 from crawling.jobs.kinds import JobEvent
-from crawling.jobs.removal import check_jobs, forget_jobs
+from crawling.jobs.removal import check_jobs, delete_jobs_after_event
 from crawling.models import (
     ArchiveFile,
     Page,
@@ -38,7 +38,7 @@ from crawling.models import (
     WithdrawalFile,
     WithdrawnPage,
 )
-from crawling.models.withdrawals import stored_place
+from crawling.models.withdrawals import page_at_place
 from crawling.uses.withdrawals.withdrawal_runs import take_over_pages
 
 logger = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ def remove_records(withdrawal_id: int) -> None:
                 _note_trouble(withdrawal, error)
         else:
             for withdrawal in done:
-                _finish(withdrawal)
+                _finish_withdrawal(withdrawal)
 
 
 def _remove_records(withdrawal: Withdrawal) -> bool:
@@ -130,7 +130,7 @@ def _remove_records(withdrawal: Withdrawal) -> bool:
         Withdrawal.objects.filter(pk=withdrawal.pk, began_at=None).update(began_at=Now())
         take_over_pages(withdrawal)
         _remove_exports(withdrawal)
-        _seal(withdrawal)
+        _seal_files(withdrawal)
         _keep_payloads(withdrawal)
         _remove_from_files(withdrawal)
         _tell_jobs(withdrawal)
@@ -188,12 +188,12 @@ def _remove_exports(withdrawal: Withdrawal) -> None:
 def _tell_jobs(withdrawal: Withdrawal) -> None:
     """Notify the kinds of background jobs that read the old files."""
     runs = set(withdrawal.files.values_list("file__run", flat=True)) - {None}
-    forget_jobs(JobEvent.REWRITTEN, runs)
+    delete_jobs_after_event(JobEvent.REWRITTEN, runs)
     if left := check_jobs(JobEvent.REWRITTEN, withdrawal.crawl_id):
         raise ArchiveTrouble(f"An export cannot be removed: {left[0]}.")
 
 
-def _seal(withdrawal: Withdrawal) -> None:
+def _seal_files(withdrawal: Withdrawal) -> None:
     """Close files of inactive runs that are still open for writing."""
     rows = ArchiveFile.objects.filter(withdrawals__withdrawal=withdrawal, sealed_at=None)
     for run_id in set(rows.values_list("run", flat=True)):
@@ -206,10 +206,10 @@ def _keep_payloads(withdrawal: Withdrawal) -> None:
     for file, moved in _pages_to_move(withdrawal).items():
         _check_sealed(file)
         exchanges = MovedExchanges(file, moved)
-        rewrite(file, exchanges.old_ranges(), exchanges, partial(_switch, exchanges))
+        rewrite(file, exchanges.old_ranges(), exchanges, partial(_switch_places, exchanges))
 
 
-def _switch(exchanges: MovedExchanges) -> None:
+def _switch_places(exchanges: MovedExchanges) -> None:
     """Replace the references to the removed records in the transaction that replaces the file.
     Raises ArchiveTrouble, which leaves the file unchanged, if a page was withdrawn meanwhile.
     """
@@ -244,7 +244,7 @@ def _pages_that_share_records(withdrawal: Withdrawal) -> list[MovedPage]:
         MovedPage(
             Page(archive_file=files[file], archive_offset=offset, archive_length=length),
             url,
-            stored_place(json.loads(holder)),
+            page_at_place(json.loads(holder)),
         )
         for file, offset, length, url, holder in found
     ]
@@ -294,7 +294,7 @@ def _check_sealed(file: ArchiveFile) -> None:
 def _remove_links(withdrawal: Withdrawal) -> None:
     kept = _pages_with_content(withdrawal)
     for run_id in list(kept.order_by().values_list("run", flat=True).distinct()):
-        write_collected(run_id)
+        write_collected_parts(run_id)
         rows = kept.filter(run=run_id).values_list("url", "content__page__links_part")
         remove_links(dict(rows))
 
@@ -312,7 +312,7 @@ def _pages_with_content(withdrawal: Withdrawal) -> QuerySet[WithdrawnPage]:
 
 
 @transaction.atomic
-def _finish(withdrawal: Withdrawal) -> None:
+def _finish_withdrawal(withdrawal: Withdrawal) -> None:
     """Delete the rows of the withdrawn pages. The rows of their URLs stay."""
     withdrawal.withdrawn_pages.update(content=None)
     Withdrawal.objects.filter(pk=withdrawal.pk).update(finished_at=Now(), trouble="")

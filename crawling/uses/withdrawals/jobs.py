@@ -15,7 +15,7 @@ ALWAYS = 10_000
 OTHER = "another job removes records"
 
 
-def _work(job: RunningJob) -> JobResult:
+def _remove_records(job: RunningJob) -> JobResult:
     # removal imports the search index, and `withdrawing` imports this module
     from crawling.uses.withdrawals.file_removal import due_withdrawals, remove_records
 
@@ -46,7 +46,7 @@ WITHDRAWAL = JobKind(
     name="withdrawal",
     label="removal of records that were taken down",
     done="removed",
-    work=_work,
+    work=_remove_records,
     effects=OF_ROWS,
     seconds=6 * 60 * 60,
     scope=JobScope.INSTALLATION,

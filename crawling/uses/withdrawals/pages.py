@@ -38,7 +38,7 @@ FIELDS = ("kind", "text", "run", "reason", "at_once")
 
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
-def withdrawals(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+def withdrawals_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     here: dict[str, Any] = {}
     if request.method == "POST":
@@ -65,7 +65,7 @@ def _form_facts(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any
     kind, text = (request.POST.get(name, "") for name in ("kind", "text"))
     errors: dict[str, str] = {}
     with mistakes_kept(errors, CrawlError):
-        run = _run(request, crawl)
+        run = _requested_run(request, crawl)
         if "withdraw" not in request.POST:
             return {"preview": withdrawal_preview(crawl, run, kind=kind, text=text)}
         withdrawal = withdraw_pages(
@@ -84,7 +84,7 @@ def _form_facts(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, Any
     return {"errors": errors}
 
 
-def _run(request: AuthenticatedRequest, crawl: CrawlJob) -> Run | None:
+def _requested_run(request: AuthenticatedRequest, crawl: CrawlJob) -> Run | None:
     """Raises BadOrder."""
     typed = request.POST.get("run", "").strip()
     if not typed:
@@ -97,7 +97,7 @@ def _run(request: AuthenticatedRequest, crawl: CrawlJob) -> Run | None:
 
 
 @authenticated(needs="crawling.delete_crawljob", methods=("POST",))
-def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
+def change_withdrawal(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     with errors_told(request, CrawlError):
         if "rewrite" in request.POST:
@@ -110,8 +110,8 @@ def change(request: AuthenticatedRequest, pk: int, number: int) -> HttpResponse:
 
 
 urlpatterns = [
-    path("<int:pk>/withdrawals/", withdrawals, name="withdrawals"),
-    path("<int:pk>/withdrawals/<int:number>/", change, name="withdrawal"),
+    path("<int:pk>/withdrawals/", withdrawals_page, name="withdrawals"),
+    path("<int:pk>/withdrawals/<int:number>/", change_withdrawal, name="withdrawal"),
 ]
 
 

@@ -18,10 +18,10 @@ from django.utils import timezone
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
 from crawling.datasets.progress import read_parts_later
-from crawling.frontier.change.withdrawn_pages import put_pages_back, take_pages_out
+from crawling.frontier.change.withdrawn_pages import restore_page_rows, withdraw_page_rows
 from crawling.installation.events import pages_withdrawn
 from crawling.jobs.kinds import JobEvent
-from crawling.jobs.removal import check_jobs, forget_jobs, forget_these_jobs
+from crawling.jobs.removal import check_jobs, delete_jobs, delete_jobs_after_event
 from crawling.models import (
     ArchiveFile,
     BackgroundJob,
@@ -40,7 +40,7 @@ from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.uses.withdrawals.jobs import request_removal_of
 from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over_pages
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 from crawling.web.expressions import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
 from serving.listing.columns import Column
@@ -94,13 +94,13 @@ def withdrawal_preview(
     runs = runs_of(crawl, run)
     found = _covered_pages(runs, rule)
     ids = [pk for pk, _ in found]
-    files = _files(runs).aggregate(bytes=Sum("committed_length"))
+    files = _archive_files(runs).aggregate(bytes=Sum("committed_length"))
     return WithdrawalPreview(
         rule.kind,
         rule.text,
         len(found),
         [url for _, url in found[:EXAMPLES]],
-        _files(runs).count(),
+        _archive_files(runs).count(),
         files["bytes"] or 0,
         _pages_sharing_payload(ids).count(),
         _other_crawls(crawl, rule, ids),
@@ -126,7 +126,7 @@ def withdraw_pages(
     rule = _checked_rule(kind, text, reason)
     with transaction.atomic():
         runs = list(runs_of(crawl, run).select_for_update(no_key=True).order_by("pk"))
-        _check_at_rest(runs)
+        _check_runs_are_ended(runs)
         found = [pk for pk, _ in _covered_pages(runs_of(crawl, run), rule)]
         if not found:
             raise NotFound("No stored page has such an address.")
@@ -142,10 +142,10 @@ def withdraw_pages(
             pages=len(found),
             rewrite_at=now if at_once else now + RESTORABLE,
         )
-        take_pages_out(withdrawal.pk, found)
+        withdraw_page_rows(withdrawal.pk, found)
         WithdrawalFile.objects.bulk_create(
             WithdrawalFile(withdrawal=withdrawal, file=file, length=file.committed_length)
-            for file in _files(runs)
+            for file in _archive_files(runs)
         )
         _forget_copies(crawl, runs, rule)
         facts = {"pages": len(found), "run": run and run.number, "reason": withdrawal.reason}
@@ -171,7 +171,7 @@ def _forget_copies(crawl: CrawlJob, runs: Sequence[Run], rule: UrlRule) -> None:
     _forget_test_fetches(rule)
     pages_withdrawn(crawl, rule)
     ids = [one.pk for one in runs]
-    forget_jobs(JobEvent.WITHDRAWN, ids)
+    delete_jobs_after_event(JobEvent.WITHDRAWN, ids)
 
 
 @transaction.atomic
@@ -189,10 +189,10 @@ def undo_withdrawal(crawl: CrawlJob, number: int, *, by: User | None) -> Withdra
         take_over_pages(later)
     rows = withdrawal.withdrawn_pages.filter(content__page__links_part__isnull=False)
     parts = set(rows.values_list("content__page__links_part", flat=True))
-    put_pages_back(withdrawal.pk)
+    restore_page_rows(withdrawal.pk)
     read_parts_later(parts)
     ids = list(runs_of(crawl, withdrawal.run).values_list("pk", flat=True))
-    forget_jobs(JobEvent.WITHDRAWN, ids)
+    delete_jobs_after_event(JobEvent.WITHDRAWN, ids)
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()
     withdrawal.save(update_fields=["undone_at"])
@@ -228,7 +228,7 @@ def _forget_test_fetches(rule: UrlRule) -> None:
         for one in (answer or {}).get("items", ())
         if rule.covers(one["url"]) or (one["final_url"] and rule.covers(one["final_url"]))
     ]
-    forget_these_jobs(BackgroundJob.objects.filter(pk__in=gone))
+    delete_jobs(BackgroundJob.objects.filter(pk__in=gone))
 
 
 def _read_rule(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:
@@ -242,7 +242,7 @@ def _read_rule(kind: str, text: str) -> tuple[UrlRule | None, dict[str, str]]:
         return None, {"text": str(error)}
 
 
-def _files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:
+def _archive_files(runs: QuerySet[Run] | Sequence[Run]) -> QuerySet[ArchiveFile]:
     return ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0)
 
 
@@ -250,19 +250,19 @@ def _covered_pages(runs: QuerySet[Run], rule: UrlRule) -> list[tuple[int, str]]:
     """Ids and URLs of the stored pages that a rule covers."""
     return sorted(
         (pk, url)
-        for part, address in _candidates(Page.objects.filter(run__in=runs), rule)
+        for part, address in _candidate_pages(Page.objects.filter(run__in=runs), rule)
         for pk, url in part.order_by().values_list("pk", address).iterator(chunk_size=5_000)
         if rule.covers(url)
     )
 
 
-def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
+def _candidate_pages(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Page], str]]:
     """A superset of the pages that a rule covers. It consists of querysets, each of which uses an
     index, with the name of the field that has the address. For an expression without a required
     text the superset is all pages.
     """
     if rule.kind is UrlRuleKind.PAGE:
-        mark = as_signed(fingerprint(rule.text))
+        mark = signed_64_bits(fingerprint(rule.text))
         return [(pages.filter(url__fingerprint=mark, url__url=rule.text), "url__url")]
     if rule.kind is UrlRuleKind.HOST:
         return [(pages.filter(url__queue__host__name=rule.text), "url__url")]
@@ -276,7 +276,7 @@ def _candidates(pages: QuerySet[Page], rule: UrlRule) -> list[tuple[QuerySet[Pag
     return [(direct, "final_url"), (redirected, "url__url")]
 
 
-def _check_at_rest(runs: Sequence[Run]) -> None:
+def _check_runs_are_ended(runs: Sequence[Run]) -> None:
     """Raise WrongState during a live shift, which could store such pages after the withdrawal."""
     ids = [run.pk for run in runs]
     alive = Shift.objects.filter(process__run__in=ids, ended_at=None).select_related("process__run")

@@ -79,12 +79,13 @@ def output_encoding(name: str) -> str:
     return UTF_8 if name == REPLACEMENT or name.startswith("UTF-16") else name
 
 
-def encoded(text: str, name: str) -> bytes:
+def encode_with_references(text: str, name: str) -> bytes:
     """A text in an encoding. Characters that the encoding lacks become numeric references, as in
     HTML (section 4.1).
     """
     return b"".join(
-        piece if isinstance(piece, bytes) else b"&#%d;" % piece for piece in _pieces(text, name)
+        piece if isinstance(piece, bytes) else b"&#%d;" % piece
+        for piece in _encoded_pieces(text, name)
     )
 
 
@@ -100,11 +101,11 @@ def percent_encoded_query(text: str, name: str) -> str:
 def _percent_encoded(text: str, name: str) -> str:
     return "".join(
         quote(piece, safe=PLAIN_IN_QUERIES) if isinstance(piece, bytes) else f"%26%23{piece}%3B"
-        for piece in _pieces(text, name)
+        for piece in _encoded_pieces(text, name)
     )
 
 
-def _pieces(text: str, name: str) -> Iterator[bytes | int]:
+def _encoded_pieces(text: str, name: str) -> Iterator[bytes | int]:
     """The bytes of each character, or the number of a character that the encoding does not have."""
     name = output_encoding(name)
     if name == UTF_8:
@@ -112,8 +113,8 @@ def _pieces(text: str, name: str) -> Iterator[bytes | int]:
     elif name == "ISO-2022-JP":
         yield from _iso_2022_jp(text)
     else:
-        table = _table(name)
-        for character in _as_japanese(text) if name in JAPANESE else text:
+        table = _encoding_table(name)
+        for character in _japanese_form(text) if name in JAPANESE else text:
             yield table.get(character) or _code_outside_table(character, name)
 
 
@@ -125,12 +126,12 @@ def _code_outside_table(character: str, name: str) -> bytes | int:
     return ONCE_PRIVATE.get(number) or character.encode("gb18030")
 
 
-def _as_japanese(text: str) -> str:
+def _japanese_form(text: str) -> str:
     return text.replace(MINUS, WIDE_MINUS)
 
 
 @cache
-def _table(name: str) -> Table:
+def _encoding_table(name: str) -> Table:
     """The bytes of each character, derived from the decoder. If a character has two codes, the
     first counts.
     """
@@ -162,8 +163,8 @@ ASCII, ROMAN, KANJI = b"\x1b(B", b"\x1b(J", b"\x1b$B"
 
 def _iso_2022_jp(text: str) -> Iterator[bytes | int]:
     """The encoder with states (section 12.2.2). A text begins and ends in the ASCII state."""
-    state, kanji = ASCII, _table("EUC-JP")
-    for character in _as_japanese(text):
+    state, kanji = ASCII, _encoding_table("EUC-JP")
+    for character in _japanese_form(text):
         if "\uff61" <= character <= "\uff9f":  # the encoding has only the wide forms
             character = unicodedata.normalize("NFKC", character)
         if character.isascii():

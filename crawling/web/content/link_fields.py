@@ -39,7 +39,7 @@ def links_in_head(fields: Iterable[str]) -> Iterator[HeadLink]:
         at, field = 0, field[:MOST_CHARACTERS]
         while count < MOST_LINKS and (target := TARGET.match(field, at)):
             count += 1
-            at, parameters = _parameters(field, target.end())
+            at, parameters = _parse_parameters(field, target.end())
             relations = frozenset(parameters.get("rel", "").lower().split())
             if relations and not parameters.get("anchor"):
                 yield HeadLink(target[1].strip(), relations)
@@ -47,7 +47,7 @@ def links_in_head(fields: Iterable[str]) -> Iterator[HeadLink]:
             at = rest.end() if rest else at
 
 
-def _parameters(field: str, at: int) -> tuple[int, dict[str, str]]:
+def _parse_parameters(field: str, at: int) -> tuple[int, dict[str, str]]:
     """The end of the parameters, and the parameters by name. If a name occurs twice, its first
     value counts.
     """
@@ -59,7 +59,7 @@ def _parameters(field: str, at: int) -> tuple[int, dict[str, str]]:
     return at, found
 
 
-def asks_not_to_follow(fields: Iterable[str], token: str) -> bool:
+def has_nofollow(fields: Iterable[str], token: str) -> bool:
     """Whether X-Robots-Tag fields ask all crawlers, or the one of this name, not to follow the
     document's links. A name applies to the rest of its field.
     """

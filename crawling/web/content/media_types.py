@@ -161,14 +161,14 @@ def parse_media_type(text: str) -> MediaType | None:
     for found in PARAMETER.finditer(said):
         name, quoted, plain = found.groups()
         name = name.lower()
-        value = _unquoted(quoted) if quoted else (plain or "").rstrip(BLANKS)
+        value = _unquoted_value(quoted) if quoted else (plain or "").rstrip(BLANKS)
         is_given = bool(value) or quoted is not None
         if is_given and TOKEN.fullmatch(name) and QUOTABLE.fullmatch(value):
             parameters.setdefault(name, value)
     return MediaType(f"{kind}/{subtype}".lower(), MappingProxyType(parameters))
 
 
-def _unquoted(text: str) -> str:
+def _unquoted_value(text: str) -> str:
     inner = text[1:-1] if len(text) > 1 and _is_closed(text) else text[1:]
     return QUOTED_PAIR.sub(r"\1", inner)
 
@@ -209,12 +209,12 @@ def _listed_values(field: str) -> Iterator[str]:
         at = end + 1
 
 
-def forbids_sniffing(field: str) -> bool:
+def is_sniffing_forbidden(field: str) -> bool:
     """Whether X-Content-Type-Options says `nosniff` (Fetch, section 3.6)."""
     return bool(field) and next(_listed_values(field)).lower() == "nosniff"
 
 
-def is_open(field: str) -> bool:
+def is_sniffable(field: str) -> bool:
     """Whether only the document itself can show its real type."""
     return stated_type(field).essence in UNKNOWN
 
@@ -231,23 +231,23 @@ def document_type(field: str, start: bytes, *, options: str = "") -> str:
         return essence
     family = essence.partition("/")[0]
     if essence in SILENT or (essence in GZIPS and not start.startswith(GZIP_MAGIC)):
-        return _unknown(start, options)
+        return _type_of_unknown(start, options)
     if family not in ("image", "audio", "video"):
         return _type_of_text(field, essence, start, options)
-    if forbids_sniffing(options) or essence.endswith("+xml"):
+    if is_sniffing_forbidden(options) or essence.endswith("+xml"):
         return essence
-    found = _by_signature(IMAGES if family == "image" else RECORDINGS, start)
+    found = _type_by_signature(IMAGES if family == "image" else RECORDINGS, start)
     return found or (_video_type(start) if family != "image" else "") or essence
 
 
 def _type_of_text(field: str, essence: str, start: bytes, options: str) -> str:
     """The type of a document that may be text or markup."""
-    start = _without_mark(start)
+    start = _markup_as_ascii(start)
     root = ROOT.match(start)
     if root and (found := _type_by_root(root[1].lower(), start)):
         is_xml = essence in ("text/xml", XML) or essence.endswith("+xml")
         return essence if is_xml and essence != "application/xhtml+xml" else found
-    if essence == TEXT and not forbids_sniffing(options) and _is_binary(start):
+    if essence == TEXT and not is_sniffing_forbidden(options) and _is_binary(start):
         return _type_by_signatures(start, may_lead=True) or (OCTETS if field in APACHE else TEXT)
     if essence == HTML and b"<" not in start and ADDRESSES.fullmatch(start):
         return TEXT
@@ -260,12 +260,12 @@ def _type_of_text(field: str, essence: str, start: bytes, options: str) -> str:
 READ_AS_STATED = frozenset({TEXT, HTML, "text/xml", "text/css", "text/csv", "text/markdown"})
 
 
-def _unknown(start: bytes, options: str) -> str:
+def _type_of_unknown(start: bytes, options: str) -> str:
     """The type by the rules for unknown types (section 7.1). With `nosniff`, no document becomes a
     page.
     """
-    may_lead = not forbids_sniffing(options)
-    text = _without_mark(start)
+    may_lead = not is_sniffing_forbidden(options)
+    text = _markup_as_ascii(start)
     root = ROOT.match(text)
     if root and (found := _type_by_root(root[1].lower(), text)):
         return found
@@ -295,13 +295,13 @@ def _type_by_markup(start: bytes) -> str:
 def _type_by_signatures(start: bytes, *, may_lead: bool) -> str:
     signatures = (PDF if may_lead else ()) + POSTSCRIPT + IMAGES + RECORDINGS
     return (
-        _by_signature(signatures, start)
+        _type_by_signature(signatures, start)
         or _video_type(start)
-        or _by_signature(ARCHIVES + FONTS, start)
+        or _type_by_signature(ARCHIVES + FONTS, start)
     )
 
 
-def _by_signature(signatures: Signatures, start: bytes) -> str:
+def _type_by_signature(signatures: Signatures, start: bytes) -> str:
     return next(
         (
             name
@@ -352,7 +352,7 @@ def _is_frame(start: bytes) -> bool:
     return layer == 1 and rate not in (0, 15) and samples != 3
 
 
-def _without_mark(start: bytes) -> bytes:
+def _markup_as_ascii(start: bytes) -> bytes:
     """Markup as ASCII: without a byte order mark, and of UTF-16 only the byte of each pair that is
     not zero.
     """

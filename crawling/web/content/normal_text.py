@@ -32,7 +32,7 @@ DOTTED_I = "i\u0307"
 JOINED_MARKS, JOINED_LETTERS = "\uff9e\uff9f", ("\u1160", "\u11ff")
 
 
-def one_form(line: str) -> str:
+def normalized_line(line: str) -> str:
     """A line in which differences of white space and of the coding of characters (form C) are
     removed.
     """
@@ -59,20 +59,20 @@ def _visible_text(text: str) -> str:
     return (LONG_RUN if FURTHER.search(text) else BASIC_LONG_RUN).sub(r"\1", text)
 
 
-def searched_places(text: str) -> tuple[str, list[int]]:
+def searched_form_with_places(text: str) -> tuple[str, list[int]]:
     """The search form of a text, and for each of its characters, and its end, the place in the
     text.
     """
     folded: list[str] = []
     places: list[int] = []
-    for at, cluster in _clusters(text):
+    for at, cluster in _character_clusters(text):
         form = searched_form(cluster)
         folded.append(form)
         places += [at] * len(form)
     return "".join(folded), [*places, len(text)]
 
 
-def _clusters(text: str) -> Iterator[tuple[int, str]]:
+def _character_clusters(text: str) -> Iterator[tuple[int, str]]:
     """Each character with its place, and with the marks behind it with which it may combine."""
     start = 0
     for at, character in enumerate(text):

@@ -67,7 +67,7 @@ class ScriptSign(StrEnum):
         return self not in (ScriptSign.NONE, ScriptSign.SOME)
 
 
-def sign_of(
+def find_script_sign(
     document: turbohtml.Document, text: str, noscripts: Sequence[str], *, has_link: bool
 ) -> ScriptSign:
     """The sign of a page with scripts, in whose tree only visible elements are left.
@@ -80,11 +80,11 @@ def sign_of(
     mounts = list(islice(document.select(MOUNTS), MOST_LOOKS))
     if mounts and all(map(_is_empty, mounts)):
         return ScriptSign.MOUNT
-    if _loads_more(document):
+    if _has_loading_element(document):
         return ScriptSign.LATER
     if mounts:  # the server has filled in what a framework takes over
         return ScriptSign.SOME
-    if any(map(_asks_for_scripts, (*noscripts, text))):
+    if any(map(_mentions_scripts, (*noscripts, text))):
         return ScriptSign.NOSCRIPT
     if not has_text(text, FEW_WORDS) and _has_empty_component(document):
         return ScriptSign.COMPONENT
@@ -93,7 +93,7 @@ def sign_of(
     return ScriptSign.LITTLE if is_bare else ScriptSign.SOME
 
 
-def _asks_for_scripts(text: str) -> bool:
+def _mentions_scripts(text: str) -> bool:
     # few pages have the word, and the expression takes 25 microseconds of a short page
     return "javascript" in text.lower() and ASKS_FOR_SCRIPTS.search(text) is not None
 
@@ -120,7 +120,7 @@ def _is_empty(element: turbohtml.Element) -> bool:
     )
 
 
-def _loads_more(document: turbohtml.Document) -> bool:
+def _has_loading_element(document: turbohtml.Document) -> bool:
     return any(
         element.tag == "turbo-frame"
         or BY_ITSELF.search(element.attr("hx-trigger") or element.attr("data-hx-trigger") or "")

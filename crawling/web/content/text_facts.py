@@ -85,7 +85,7 @@ class TextFacts:
             self._abstract, self._simhash = abstract_of(text), simhash(text)
         if self._has_key:
             is_short = len(text) <= MOST_COMPARED
-            words = own_words(text, url, title) if is_short or self._is_listed else []
+            words = distinctive_words(text, url, title) if is_short or self._is_listed else []
             self._key = text_key(words) if is_short else self._simhash or b""
             self._marks = word_marks(words) if self._is_listed else self._marks
         # set last, so that the facts are computed again if memory was lacking
@@ -129,21 +129,21 @@ LEAST_BESIDE_TITLE = 10
 MOST_WORDS = 10_000
 
 
-def own_words(text: str, url: str, title: str) -> list[str]:
+def distinctive_words(text: str, url: str, title: str) -> list[str]:
     """The words of a text in their order, without the words of its page's address and, if enough
     are left, without the words of its title.
     """
-    found = _words(text)[:MOST_WORDS]
+    found = _split_words(text)[:MOST_WORDS]
     distinct = set(found)
-    owed = distinct.intersection(_words(url))
+    owed = distinct.intersection(_split_words(url))
     owed.update(w for w in distinct if not w.isalpha() or len(w) > LONGEST_WORD)
     words = [word for word in found if word not in owed] if owed else found
-    titled = distinct.intersection(_words(title))
+    titled = distinct.intersection(_split_words(title))
     rest = [word for word in words if word not in titled] if titled else words
     return rest if len(rest) >= LEAST_BESIDE_TITLE else words
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     text = text.lower()
     return text.translate(NO_WORDS).split() if text.isascii() else WORD.findall(text)
 

@@ -39,14 +39,14 @@ def read(source: DocumentSource) -> Document:
     """Read a style sheet, whether valid or not."""
     pieces, charset = decoded_pieces(source.body, MOST_BYTES, source.charset)
     links = Links(source.url, charset="UTF-8")
-    for link in links_in("".join(pieces)):
+    for link in css_links("".join(pieces)):
         if not link.lower().startswith("data:"):
             links.add(link)
     unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.left_out
     return Document(charset=charset, links=links.found, unread=unread, notes=LinkNotes(links.bad()))
 
 
-def links_in(sheet: str) -> Iterator[str]:
+def css_links(sheet: str) -> Iterator[str]:
     """The URLs in a style sheet or in the declarations of one element."""
     sheet = ESCAPE.sub(_plain_letter, COMMENT.sub(" ", sheet))
     for match in NAMED.finditer(sheet):

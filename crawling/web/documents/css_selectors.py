@@ -62,7 +62,7 @@ def read_selector(rule: str) -> tuple[str, str]:
     return selector, attribute
 
 
-def select(document: turbohtml.Document, selector: str) -> list[turbohtml.Element]:
+def select_elements(document: turbohtml.Document, selector: str) -> list[turbohtml.Element]:
     """The elements of a document that a selector finds. Raises SelectorTookTooLong."""
     check_cost(document, selector)
     return document.select(selector)

@@ -8,8 +8,8 @@ from itertools import islice
 
 import turbohtml
 
-from crawling.web.documents.css_selectors import SelectorTookTooLong, read_selector, select
-from crawling.web.documents.markup import attribute as attribute_of
+from crawling.web.documents.css_selectors import SelectorTookTooLong, read_selector, select_elements
+from crawling.web.documents.markup import attribute_text as attribute_of
 
 #: attributes with one address
 ADDRESSES = frozenset(
@@ -39,9 +39,11 @@ def extract(
         selector, attribute = read_selector(rule)
         elements = list[turbohtml.Element]()
         with suppress(SelectorTookTooLong):
-            elements = select(document, selector)
+            elements = select_elements(document, selector)
         for element in elements[: MOST_VALUES - len(found)]:
-            value = attribute_of(element, attribute).strip() if attribute else _text(element)
+            value = (
+                attribute_of(element, attribute).strip() if attribute else _element_text(element)
+            )
             if value and attribute in ADDRESSES:
                 value = whole(value)
             if value:
@@ -49,10 +51,10 @@ def extract(
     return found
 
 
-def _text(element: turbohtml.Element) -> str:
+def _element_text(element: turbohtml.Element) -> str:
     parts: list[str] = []
     length = 0
-    for text in _texts(element):
+    for text in _text_nodes(element):
         parts += text[: 4 * MOST_VALUE_LENGTH].split()
         length += len(text)
         if length > 4 * MOST_VALUE_LENGTH:
@@ -60,7 +62,7 @@ def _text(element: turbohtml.Element) -> str:
     return " ".join(parts)
 
 
-def _texts(element: turbohtml.Element) -> Iterator[str]:
+def _text_nodes(element: turbohtml.Element) -> Iterator[str]:
     for node in islice(element.descendants, MOST_NODES):
         if isinstance(node, turbohtml.Text):
             parent = node.parent

@@ -23,8 +23,8 @@ from crawling.web.documents.json_feed import BadFeed
 from crawling.web.documents.markup import (
     FEED_ROOTS,
     XmlBases,
-    attribute,
-    elements,
+    all_elements,
+    attribute_text,
     leaf_text,
     name_of,
     read_markup,
@@ -32,11 +32,11 @@ from crawling.web.documents.markup import (
 )
 from crawling.web.feed_entries import (
     FeedEntry,
-    links_within,
+    entry_texts,
+    links_of_element,
     page_url_of,
     permanent_link,
     plain_text,
-    raw_entries,
     stated_changes,
     xml_entries,
 )
@@ -65,9 +65,9 @@ def read(source: DocumentSource) -> Document:
     bases = XmlBases(document, source.url)
     links = Links(source.url, charset="UTF-8", base=bases.base)
     title = author = description = language = ""
-    for element in elements(document):
+    for element in all_elements(document):
         name = name_of(element)
-        for link in (_link_of(element, name), *links_within(element, name, source.reading)):
+        for link in (_link_of(element, name), *links_of_element(element, name, source.reading)):
             if link and links.unread is None:
                 links.add(bases.whole(element, link))
         if name == "title":
@@ -94,29 +94,29 @@ def _link_of(element: turbohtml.Element, name: str) -> str:
     `link`.
     """
     if name == "enclosure":
-        return attribute(element, "url")
+        return attribute_text(element, "url")
     if name == "guid":
         return permanent_link(element)
     if name == "content":  # the content is elsewhere (RFC 4287, section 4.1.3.2)
-        return attribute(element, "src")
+        return attribute_text(element, "src")
     if name != "link":
         return ""
-    href, relation = attribute(element, "href"), attribute(element, "rel").lower()
+    href, relation = attribute_text(element, "href"), attribute_text(element, "rel").lower()
     if href:
         return href if relation.removeprefix(IANA) in RELATIONS else ""
     return leaf_text(element).strip()
 
 
-def entries(source: DocumentSource) -> list[str]:
+def entry_urls(source: DocumentSource) -> list[str]:
     """The addresses of the pages of a feed's entries, each once, in order, for any kind of feed. An
     entry that names no page is left out. Raises BadFeed.
     """
     if _is_json(source):
-        return json_feed.entries(source)
-    document = _feed_in(source)
+        return json_feed.json_entry_urls(source)
+    document = _parse_feed(source)
     bases = XmlBases(document, source.url)
     links = Links(source.url, charset="UTF-8", base=bases.base)
-    for page in filter(None, map(page_url_of, raw_entries(document, bases))):
+    for page in filter(None, map(page_url_of, entry_texts(document, bases))):
         links.add(page)
     return [address.url for address in links.found]
 
@@ -125,8 +125,8 @@ def entry_data(source: DocumentSource) -> tuple[str, Iterator[FeedEntry]]:
     """The kind of a feed (rss, rdf, atom or json), and the data of each entry. Raises BadFeed."""
     if _is_json(source):
         return "json", json_feed.entry_data(source)
-    document = _feed_in(source)
-    root = next(name for name in map(name_of, elements(document)) if name in FEED_ROOTS)
+    document = _parse_feed(source)
+    root = next(name for name in map(name_of, all_elements(document)) if name in FEED_ROOTS)
     bases = XmlBases(document, source.url)
     links = Links(source.url, charset="UTF-8", base=bases.base)
     return FEED_ROOTS[root], xml_entries(document, bases, links)
@@ -137,10 +137,10 @@ def _is_json(source: DocumentSource) -> bool:
     return source.content_type.endswith("json") or start.startswith((b"{", b"["))
 
 
-def _feed_in(source: DocumentSource) -> turbohtml.Document:
+def _parse_feed(source: DocumentSource) -> turbohtml.Document:
     """Raises BadFeed."""
     document = read_markup(source).document
-    names = map(name_of, elements(document))
+    names = map(name_of, all_elements(document))
     if next((name for name in names if name not in ("html", "head", "body")), "") not in FEED_ROOTS:
         raise BadFeed("the document is neither RSS nor Atom nor a JSON Feed")
     return document

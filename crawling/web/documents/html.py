@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 import turbohtml
 
-from crawling.web.content.script_signs import MOST_LOOKS, ScriptSign, sign_of
+from crawling.web.content.script_signs import MOST_LOOKS, ScriptSign, find_script_sign
 from crawling.web.documents.base import (
     MOST_TEXT,
     Document,
@@ -19,9 +19,9 @@ from crawling.web.documents.base import (
     ReadingRules,
     one_line,
 )
-from crawling.web.documents.css import links_in
+from crawling.web.documents.css import css_links
 from crawling.web.documents.extraction import extract
-from crawling.web.documents.markup import attribute
+from crawling.web.documents.markup import attribute_text
 from crawling.web.documents.tree import charset_by_type, parse_html
 from crawling.web.documents.written_links import (
     ElementLinks,
@@ -109,7 +109,7 @@ def read(source: DocumentSource) -> Document:
     metas = document.find_all("meta")
     told = _meta_texts(metas)
     base = base_of(document)
-    judged, followed, written = _links(document, source.reading, metas)
+    judged, followed, written = _document_links(document, source.reading, metas)
     links = Links(source.url, charset=charset, base=base)
     is_silent = source.reading.obey_nofollow and _is_silent(metas, source.reading.robots_token)
     has_link = _take_links(judged, source, links, is_silent=is_silent) or bool(followed)
@@ -126,7 +126,7 @@ def read(source: DocumentSource) -> Document:
     text, sign = _text_of(document), ScriptSign.NONE
     if has_scripts:
         noscripts = [element.text for element in unseen["noscript"][:MOST_LOOKS]]
-        sign = sign_of(document, text, noscripts, has_link=has_link)
+        sign = find_script_sign(document, text, noscripts, has_link=has_link)
     return Document(
         title=one_line(title),
         charset=charset.lower(),
@@ -137,7 +137,9 @@ def read(source: DocumentSource) -> Document:
         metadata=DocumentMetadata(
             one_line(told.get("author"), 200),
             one_line(told.get("description") or told.get("og:description")),
-            one_line(attribute(root, "lang") or told.get("content-language"), 35) if root else "",
+            one_line(attribute_text(root, "lang") or told.get("content-language"), 35)
+            if root
+            else "",
             links.join(canonical) if canonical else "",
         ),
         extracted=extracted,
@@ -162,21 +164,21 @@ def _text_of(document: turbohtml.Document) -> str:
     return text[:MOST_TEXT].replace("\0", "")
 
 
-def _links(
+def _document_links(
     document: turbohtml.Document, reading: ReadingRules, metas: Sequence[turbohtml.Element]
 ) -> tuple[Iterable[ElementLink], Iterable[str], ElementLinks]:
     """The links that are judged by their elements, then the links that are followed whatever their
     elements say, each once. Also all links, by attribute.
     """
-    refreshes = _refreshes(metas)
+    refreshes = _refresh_links(metas)
     is_short = len(document.find_all("a")) < FEW_LINKS
     if reading.requisites or is_short or not has_plain_links(document):
         found: list[ElementLink] = [link for link in document.links() if link[0].tag != "meta"]
         if reading.requisites:
             found = [link for link in found if link[1] not in (None, "style")]
-            found += _in_styles(document)
+            found += _links_in_styles(document)
         links = [*found, *refreshes]
-        return chain(links, _embedded(document)), (), all_links(links)
+        return chain(links, _links_in_srcdoc(document)), (), all_links(links)
     plain = plain_links(document) | all_links(refreshes)
     names = ("link", "a") if reading.obey_nofollow else ("link",)
     judged = (
@@ -188,7 +190,7 @@ def _links(
     return chain(refreshes, judged), followed, plain
 
 
-def _refreshes(metas: Iterable[turbohtml.Element]) -> list[ElementLink]:
+def _refresh_links(metas: Iterable[turbohtml.Element]) -> list[ElementLink]:
     """The targets of the page's refreshes, which may be several."""
     return [
         (meta, "content", target)
@@ -214,7 +216,7 @@ def refresh_target(content: str) -> str:
     return rest[1:].partition(quote)[0] if quote in ("'", '"') and quote else rest
 
 
-def _embedded(document: turbohtml.Document) -> Iterator[ElementLink]:
+def _links_in_srcdoc(document: turbohtml.Document) -> Iterator[ElementLink]:
     """The links of pages in a frame's attribute (`srcdoc`). Their base is the base of the
     surrounding page.
     """
@@ -223,14 +225,14 @@ def _embedded(document: turbohtml.Document) -> Iterator[ElementLink]:
             yield from (link for link in turbohtml.parse(page).links() if link[0].tag != "meta")
 
 
-def _in_styles(document: turbohtml.Document) -> list[ElementLink]:
+def _links_in_styles(document: turbohtml.Document) -> list[ElementLink]:
     """The links in style sheets and styles of elements within the page."""
     sheets = [(element, None, element.text) for element in document.find_all("style")]
     styles = [(one, "style", one.attr("style") or "") for one in document.select("[style]")]
     return [
         (element, name, link)
         for element, name, sheet in (*sheets, *styles)
-        for link in links_in(sheet)
+        for link in css_links(sheet)
     ]
 
 
@@ -247,7 +249,7 @@ def _take_links(
             continue
         tag, is_shown = element.tag, False
         if tag == "link":
-            relations = set(_relations(element))
+            relations = set(_relations_of_element(element))
             is_page, is_shown = bool(relations & PAGE_RELATIONS), bool(relations & SHOWN_RELATIONS)
         elif not (is_page := (tag, name) in LEADING):
             is_shown = (tag, name) in SHOWN or name == "style"
@@ -257,7 +259,7 @@ def _take_links(
             and not (
                 reading.obey_nofollow
                 and tag in ("a", "area")
-                and not NOT_VOUCHED.isdisjoint(_relations(element))
+                and not NOT_VOUCHED.isdisjoint(_relations_of_element(element))
             )
         ):
             links.add(url)
@@ -298,15 +300,16 @@ def _meta_texts(metas: Iterable[turbohtml.Element]) -> dict[str, str]:
 
 def _canonical_link(document: turbohtml.Document) -> str:
     link = next(
-        (link for link in document.find_all("link") if "canonical" in _relations(link)), None
+        (link for link in document.find_all("link") if "canonical" in _relations_of_element(link)),
+        None,
     )
-    return attribute(link, "href") if link else ""
+    return attribute_text(link, "href") if link else ""
 
 
 def _has_scripts(document: turbohtml.Document) -> bool:
-    kinds = (attribute(script, "type").lower() for script in document.find_all("script"))
+    kinds = (attribute_text(script, "type").lower() for script in document.find_all("script"))
     return any(not any(data in kind for data in DATA_SCRIPTS) for kind in kinds)
 
 
-def _relations(element: turbohtml.Element) -> list[str]:
+def _relations_of_element(element: turbohtml.Element) -> list[str]:
     return (element.attr("rel") or "").lower().split()

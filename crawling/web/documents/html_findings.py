@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import turbohtml
 
-from crawling.web.documents.written_links import written_in
-from crawling.web.links import MOST_LINKS, Links, told_links
+from crawling.web.documents.written_links import written_urls
+from crawling.web.links import MOST_LINKS, Links, faults_with_counts
 
 #: the most ids of a page, and the length of the longest fragment
 MOST_IDS = 20_000
@@ -36,8 +36,8 @@ def find_in_html(document: turbohtml.Document) -> HtmlFindings:
 
 
 def bad_links(document: turbohtml.Document, links: Links) -> dict[str, int]:
-    """The faults of links that cannot be followed, as `told_links` gives them.
+    """The faults of links that cannot be followed, as `faults_with_counts` gives them.
 
     links: has the document's base.
     """
-    return told_links(islice(written_in(document), MOST_LINKS), links.fault_of)
+    return faults_with_counts(islice(written_urls(document), MOST_LINKS), links.fault_of)

@@ -57,7 +57,7 @@ def text_of(document: turbohtml.Document) -> PageText:
     for element in [found for name in UNSEEN for found in document.find_all(name)]:
         element.decompose()
     heads = [
-        _line(heading.text, MOST_HEADINGS)
+        _bounded_line(heading.text, MOST_HEADINGS)
         for name in HEADINGS
         for heading in document.find_all(name, limit=MOST_OF_A_KIND)
     ]
@@ -75,13 +75,13 @@ def text_of(document: turbohtml.Document) -> PageText:
         text, rest = main.extract(), document
     return PageText(
         title,
-        _line(" ".join(heads), MOST_HEADINGS),
-        _line(text.to_text(STRICT), MOST_TEXT),
-        _line(rest.to_text(STRICT), MOST_AROUND),
+        _bounded_line(" ".join(heads), MOST_HEADINGS),
+        _bounded_line(text.to_text(STRICT), MOST_TEXT),
+        _bounded_line(rest.to_text(STRICT), MOST_AROUND),
         language,
     )
 
 
-def _line(text: str, most: int) -> str:
+def _bounded_line(text: str, most: int) -> str:
     """The first words, as one line that a database can store."""
     return " ".join(text[: 4 * most].split())[:most].replace("\0", "")

@@ -35,28 +35,28 @@ def read(source: DocumentSource) -> Document:
     in the HTML of entries.
     """
     try:
-        feed = _parsed(source)
+        feed = _parse_feed(source)
     except BadFeed:
-        return Document(unread=_why_unread(source))
+        return Document(unread=_unread_reason(source))
     links = Links(source.url, charset="UTF-8")
     for name in ("home_page_url", "next_url"):
-        links.add(_text(feed, name))
+        links.add(_member_text(feed, name))
     texts = []
-    for item in _objects(feed, "items"):
-        links.add(_text(item, "url"))
-        links.add(_text(item, "external_url"))
-        for attachment in _objects(item, "attachments"):
-            links.add(_text(attachment, "url"))
-        links.add_all(links_in_markup(_text(item, "content_html"), source.reading))
-        texts.append(_text(item, "title"))
-    author = next((_text(one, "name") for one in _objects(feed, "authors")), "")
+    for item in _member_objects(feed, "items"):
+        links.add(_member_text(item, "url"))
+        links.add(_member_text(item, "external_url"))
+        for attachment in _member_objects(item, "attachments"):
+            links.add(_member_text(attachment, "url"))
+        links.add_all(links_in_markup(_member_text(item, "content_html"), source.reading))
+        texts.append(_member_text(item, "title"))
+    author = next((_member_text(one, "name") for one in _member_objects(feed, "authors")), "")
     about = DocumentMetadata(
         one_line(author, 200),
-        one_line(_text(feed, "description")),
-        one_line(_text(feed, "language"), 35),
+        one_line(_member_text(feed, "description")),
+        one_line(_member_text(feed, "language"), 35),
     )
     text = " ".join(filter(None, texts))[:MOST_TEXT].replace("\0", "")
-    title = one_line(_text(feed, "title"))
+    title = one_line(_member_text(feed, "title"))
     return Document(
         *(title, "UTF-8", links.found, text, about),
         unread=links.left_out,
@@ -64,7 +64,7 @@ def read(source: DocumentSource) -> Document:
     )
 
 
-def _why_unread(source: DocumentSource) -> TruncationReason:
+def _unread_reason(source: DocumentSource) -> TruncationReason:
     """The reason why a document is no JSON Feed. Other JSON is not expected to be one, so it has no
     such reason.
     """
@@ -74,23 +74,23 @@ def _why_unread(source: DocumentSource) -> TruncationReason:
     return TruncationReason.SIZE if is_long else TruncationReason.BROKEN
 
 
-def entries(source: DocumentSource) -> list[str]:
+def json_entry_urls(source: DocumentSource) -> list[str]:
     """The addresses of a feed's entries, in order: the page of each entry or, if it has none, the
     page that the entry is about. Raises BadFeed.
     """
     links = Links(source.url, charset="UTF-8")
-    for item in _objects(_parsed(source), "items"):
-        links.add(_text(item, "url") or _text(item, "external_url"))
+    for item in _member_objects(_parse_feed(source), "items"):
+        links.add(_member_text(item, "url") or _member_text(item, "external_url"))
     return [address.url for address in links.found]
 
 
 def entry_data(source: DocumentSource) -> Iterator[FeedEntry]:
     """The data of each entry. Raises BadFeed."""
     links = Links(source.url, charset="UTF-8")
-    return json_entries(_objects(_parsed(source), "items"), links)
+    return json_entries(_member_objects(_parse_feed(source), "items"), links)
 
 
-def _parsed(source: DocumentSource) -> dict[str, Any]:
+def _parse_feed(source: DocumentSource) -> dict[str, Any]:
     if len(source.body) > MOST_BYTES:
         raise BadFeed(f"the feed is larger than {MOST_BYTES // 2**20} MB")
     try:
@@ -102,11 +102,11 @@ def _parsed(source: DocumentSource) -> dict[str, Any]:
     return feed
 
 
-def _objects(holder: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+def _member_objects(holder: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
     found = holder.get(name)
     return (one for one in found if isinstance(one, dict)) if isinstance(found, list) else iter(())
 
 
-def _text(holder: dict[str, Any], name: str) -> str:
+def _member_text(holder: dict[str, Any], name: str) -> str:
     found = holder.get(name)
     return found if isinstance(found, str) else ""

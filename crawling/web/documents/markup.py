@@ -56,7 +56,7 @@ def read_root(source: DocumentSource) -> str:
     """The name of the outermost element that HTML does not have. The text must be short."""
     beginning = DocumentStream.of(source.body.start(HEAD_BYTES))
     document = read_markup(replace(source, body=beginning)).document
-    names = map(name_of, elements(document))
+    names = map(name_of, all_elements(document))
     return next((name for name in names if name not in ("html", "head", "body")), "")
 
 
@@ -65,21 +65,21 @@ def leaf_text(element: turbohtml.Element) -> str:
     nodes = list(islice(element.descendants, MOST_NODES))
     if any(isinstance(node, turbohtml.Element) for node in nodes):
         return ""
-    return "".join(map(_data, nodes))
+    return "".join(map(_node_text, nodes))
 
 
 def text_of(element: turbohtml.Element) -> str:
     """The text of an element, from only its first nodes, since nested elements repeat their
     text.
     """
-    return "".join(map(_data, islice(element.descendants, MOST_NODES)))
+    return "".join(map(_node_text, islice(element.descendants, MOST_NODES)))
 
 
-def _data(node: turbohtml.Node) -> str:
+def _node_text(node: turbohtml.Node) -> str:
     return node.data if isinstance(node, turbohtml.Text | turbohtml.CData) else ""
 
 
-def elements(document: turbohtml.Document) -> Iterator[turbohtml.Element]:
+def all_elements(document: turbohtml.Document) -> Iterator[turbohtml.Element]:
     return (node for node in document.descendants if isinstance(node, turbohtml.Element))
 
 
@@ -88,7 +88,7 @@ def name_of(element: turbohtml.Element) -> str:
     return element.tag.rpartition(":")[2].lower()
 
 
-def attribute(element: turbohtml.Element, name: str) -> str:
+def attribute_text(element: turbohtml.Element, name: str) -> str:
     """An attribute as written; "" if the element has none. (The parser gives attributes of words as
     lists.)
     """
@@ -100,9 +100,11 @@ class XmlBases:
     """The bases of a feed at a URL. base: the root's base as written."""
 
     def __init__(self, document: turbohtml.Document, url: str) -> None:
-        stated = [value for element in elements(document) if (value := attribute(element, BASE))]
-        root = next((each for each in elements(document) if name_of(each) in FEED_ROOTS), None)
-        self.base = attribute(root, BASE) if root else ""
+        stated = [
+            value for element in all_elements(document) if (value := attribute_text(element, BASE))
+        ]
+        root = next((each for each in all_elements(document) if name_of(each) in FEED_ROOTS), None)
+        self.base = attribute_text(root, BASE) if root else ""
         self._start = _absolute_url(self.base, url)
         self._has_inner = len(stated) > bool(self.base)
         #: the known bases of elements that were looked up, and of the elements around them
@@ -126,7 +128,7 @@ class XmlBases:
             node = node.parent
         base = self._known[node] if isinstance(node, turbohtml.Element) else self._start
         for each in reversed(unknown):
-            stated = attribute(each, BASE)
+            stated = attribute_text(each, BASE)
             base = self._known[each] = _absolute_url(stated, base) if stated else base
         return base
 

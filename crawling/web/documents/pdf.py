@@ -68,7 +68,7 @@ def read(source: DocumentSource) -> Document:
         if not source.memory.reserve(memory):
             return Document(unread=TruncationReason.BUSY)
         try:
-            told = _run(source.body, memory)
+            told = _run_pdf_program(source.body, memory)
         finally:
             source.memory.release()
     links = Links(source.url, charset="UTF-8")
@@ -81,7 +81,7 @@ def read(source: DocumentSource) -> Document:
     return Document(title, links=links.found, text=text, metadata=metadata, unread=unread)
 
 
-def _run(body: DocumentStream, memory: int) -> dict[str, str]:
+def _run_pdf_program(body: DocumentStream, memory: int) -> dict[str, str]:
     limits = SandboxLimits(memory, CPU_SECONDS, LONGEST_SECONDS, MOST_OUTPUT_BYTES, cores=CORES)
     with TemporaryFile() as file:
         for piece in body.pieces():

@@ -51,7 +51,7 @@ class ContentReader:
     read: Reader
 
 
-def _adopt(name: str, module: Any, others: Mapping[str, ContentReader]) -> ContentReader:
+def _reader_of_module(name: str, module: Any, others: Mapping[str, ContentReader]) -> ContentReader:
     """Take in a module with TYPES and `read`."""
     types, read = tuple(getattr(module, "TYPES", ())), getattr(module, "read", None)
     are_types = types and all(isinstance(one, str) and TYPE.fullmatch(one) for one in types)
@@ -60,7 +60,7 @@ def _adopt(name: str, module: Any, others: Mapping[str, ContentReader]) -> Conte
     if taken := [one for part in others.values() for one in part.types if one in types]:
         raise BadExtension(f"another part reads {taken[0]}")
     is_ours = getattr(module, "__name__", "") == f"{OURS}{name}"
-    return ContentReader(types, read if is_ours else _within_bounds(name, read))
+    return ContentReader(types, read if is_ours else _bounded_reader(name, read))
 
 
 CONTENT_TYPES = ExtensionPoint(
@@ -69,7 +69,7 @@ CONTENT_TYPES = ExtensionPoint(
         name: f"{OURS}{name}"
         for name in ("html", "json_feed", "xml", "archive", "css", "pdf", "text")
     },
-    _adopt,
+    _reader_of_module,
 )
 MEDIA_TYPES = (
     *("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml"),
@@ -98,7 +98,7 @@ FAMILIES: dict[str, Reader] = dict.fromkeys(("image", "audio", "video", "font"),
 
 
 @cache
-def readers() -> dict[str, Reader]:
+def readers_by_type() -> dict[str, Reader]:
     return dict.fromkeys(MEDIA_TYPES, read_media) | {
         content_type: part.read
         for part in CONTENT_TYPES.parts.values()
@@ -112,7 +112,7 @@ def reader_of(content_type: str) -> Reader | None:
     XML of any type shows its kind by its root, and a text of any type may name addresses.
     """
     family = content_type.partition("/")[0]
-    if found := readers().get(content_type) or FAMILIES.get(family):
+    if found := readers_by_type().get(content_type) or FAMILIES.get(family):
         return found
     if content_type.endswith("xml"):
         return xml.read
@@ -154,12 +154,12 @@ def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
     return document or Document(unread=TruncationReason.NO_MEMORY)
 
 
-def _within_bounds(name: str, read: Reader) -> Reader:
+def _bounded_reader(name: str, read: Reader) -> Reader:
     """Wrap a package's reader. Its results are cut to our limits, and a fault in it costs the
     document's links and text, but neither the document nor the fetch thread.
     """
 
-    def bounded(source: DocumentSource) -> Document:
+    def read_bounded(source: DocumentSource) -> Document:
         try:
             return _cut_document(read(source))
         except MemoryError:
@@ -168,7 +168,7 @@ def _within_bounds(name: str, read: Reader) -> Reader:
             logger.exception("the reader %s of a package failed", name, extra={"url": source.url})
             return Document(unread=TruncationReason.BROKEN)
 
-    return bounded
+    return read_bounded
 
 
 def _cut_document(document: Document) -> Document:

@@ -71,7 +71,7 @@ def _read_chunks(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
         if recovery:
             recovery.feed(chunk)
         else:
-            stream.feed(chunk if number else _without_blanks(chunk))
+            stream.feed(chunk if number else _strip_leading_blanks(chunk))
         if recovery is None and stream.is_broken:
             decoder, stream.charset = decoder_for(source.body, source.charset)
             recovery = _EntryReader(found, decoder)
@@ -93,7 +93,7 @@ def _read_chunks(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
     )
 
 
-def _without_blanks(chunk: bytes) -> bytes:
+def _strip_leading_blanks(chunk: bytes) -> bytes:
     """The chunk without leading blanks, which are frequent, although they are not allowed before
     the declaration.
     """
@@ -290,7 +290,7 @@ class _EntryReader:
         self._read_entries(self._decoder.decode(b"", is_last=True), is_last=True)
 
     def _read_entries(self, more: str, *, is_last: bool) -> None:
-        text, held = _without_comments(self._text + more)
+        text, held = _strip_comments(self._text + more)
         if is_last or len(held) > LONGEST_ENTRY:
             text, held = text + held, ""
         starts = [found.start() for found in ENTRY.finditer(text)]
@@ -322,7 +322,7 @@ class _EntryReader:
         self._found.is_damaged |= elements.is_in_entry
 
 
-def _without_comments(text: str) -> tuple[str, str]:
+def _strip_comments(text: str) -> tuple[str, str]:
     """A text without its comments, and an unfinished comment at its end."""
     parts: list[str] = []
     at = 0

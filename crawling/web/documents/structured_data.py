@@ -14,7 +14,7 @@ import turbohtml
 from turbohtml.clean import LinkDetector, PhoneNumbers
 
 from crawling.web.documents.html_text import PageText
-from crawling.web.documents.markup import attribute, text_of
+from crawling.web.documents.markup import attribute_text, text_of
 from crawling.web.documents.structured_items import (
     FoundItem,
     json_ld_items,
@@ -86,7 +86,7 @@ class StructuredDataReader:
             DataKind.RDFA: list(rdfa_items(document, base)),
         }
         found = [item for each in items.values() for item in each if not item.problem]
-        self._keep_rows(DataKind.METADATA, _metadata(told, found, title.text if title else ""))
+        self._keep_rows(DataKind.METADATA, _metadata_rows(told, found, title.text if title else ""))
         for kind, each in items.items():
             self._take_items(kind, each)
         shared = (DataRow(DataKind.OPEN_GRAPH, name=name, value=told[name]) for name in told)
@@ -99,17 +99,17 @@ class StructuredDataReader:
             DataKind.DUBLIN_CORE,
             (DataRow(DataKind.DUBLIN_CORE, name=name, value=value) for name, value in core),
         )
-        self._keep_rows(DataKind.FEED, _feeds(document, links.target_of))
-        self._take_contacts(_linked_contacts(document))
-        self._keep_rows(DataKind.TABLE, map(_table, document.find_all("table")))
-        self._keep_rows(DataKind.IMAGE, _images(document, links.target_of))
+        self._keep_rows(DataKind.FEED, _feed_rows(document, links.target_of))
+        self._take_contacts(_linked_contact_rows(document))
+        self._keep_rows(DataKind.TABLE, map(_table_row, document.find_all("table")))
+        self._keep_rows(DataKind.IMAGE, _image_rows(document, links.target_of))
 
     def read_microformats(self, items: Iterable[FoundItem]) -> None:
         """Take in the microformats of the page, and facts in them that nothing else states."""
         found = list(items)
         self._take_items(DataKind.MICROFORMATS, found)
         known = {row.name for row in self.rows if row.kind == DataKind.METADATA}
-        said = _said_in([item for item in found if not item.problem], IN_MICROFORMATS)
+        said = _stated_texts([item for item in found if not item.problem], IN_MICROFORMATS)
         facts = [
             DataRow(DataKind.METADATA, name=name, value=value)
             for name, value in said.items()
@@ -126,7 +126,7 @@ class StructuredDataReader:
         length = DataRow(DataKind.METADATA, name="text length", value=str(len(text.text)))
         stated = DataRow(DataKind.METADATA, name="detected language", value=language)
         self._keep_rows(DataKind.METADATA, [length, *([stated] if language else [])])
-        self._take_contacts(_contacts_in(f"{text.text}\n{text.around}"))
+        self._take_contacts(_contact_rows_in_text(f"{text.text}\n{text.around}"))
 
     def _take_items(self, kind: DataKind, items: Iterable[FoundItem]) -> None:
         problems = [item.problem for item in items if item.problem]
@@ -175,7 +175,7 @@ def _storable_text(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "")
 
 
-def _line(text: str | None) -> str:
+def _bounded_line(text: str | None) -> str:
     return " ".join((text or "")[: 4 * MOST_VALUE].split())
 
 
@@ -183,8 +183,8 @@ def _item_row(kind: DataKind, item: FoundItem) -> DataRow:
     try:
         value = json.dumps(item.value, ensure_ascii=False)
     except RecursionError:
-        return DataRow(kind, item.type, _line(item.name), "", is_cut=True)
-    return DataRow(kind, item.type, _line(item.name), value)
+        return DataRow(kind, item.type, _bounded_line(item.name), "", is_cut=True)
+    return DataRow(kind, item.type, _bounded_line(item.name), value)
 
 
 def _entry_row(kind: str, entry: FeedEntry) -> DataRow:
@@ -198,25 +198,31 @@ def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
     """
     told: dict[str, str] = {}
     for meta in document.find_all("meta")[:MOST_METAS]:
-        name = attribute(meta, "property") or attribute(meta, "name") or attribute(meta, "itemprop")
-        content = _line(attribute(meta, "content"))
+        name = (
+            attribute_text(meta, "property")
+            or attribute_text(meta, "name")
+            or attribute_text(meta, "itemprop")
+        )
+        content = _bounded_line(attribute_text(meta, "content"))
         if name and content:
             told.setdefault(name.strip().lower(), content)
     return told
 
 
-def _metadata(told: Mapping[str, str], items: Sequence[FoundItem], title: str) -> Iterator[DataRow]:
-    said = {"title": _line(title)}
+def _metadata_rows(
+    told: Mapping[str, str], items: Sequence[FoundItem], title: str
+) -> Iterator[DataRow]:
+    said = {"title": _bounded_line(title)}
     for name, metas in META.items():
         said[name] = next((told[meta] for meta in metas if meta in told), "")
-    for name, value in _said_in(items, IN_ITEMS).items():
+    for name, value in _stated_texts(items, IN_ITEMS).items():
         said[name] = said[name] or value
     return (
         DataRow(DataKind.METADATA, name=name, value=value) for name, value in said.items() if value
     )
 
 
-def _said_in(items: Sequence[FoundItem], names: Mapping[str, str]) -> dict[str, str]:
+def _stated_texts(items: Sequence[FoundItem], names: Mapping[str, str]) -> dict[str, str]:
     """Facts by their names, each from the first item that has it. names: for each fact, the names
     of properties.
     """
@@ -233,33 +239,38 @@ def _property_text(item: FoundItem, name: str) -> str:
     found = found or item.value.get(f"http://schema.org/{name}")
     values = found if isinstance(found, list) else [found]
     names = (value.get("name") if isinstance(value, dict) else value for value in values)
-    return ", ".join(islice((_line(text) for text in names if isinstance(text, str)), 20))
+    return ", ".join(islice((_bounded_line(text) for text in names if isinstance(text, str)), 20))
 
 
-def _feeds(document: turbohtml.Document, target_of: Callable[[str], str]) -> Iterator[DataRow]:
+def _feed_rows(document: turbohtml.Document, target_of: Callable[[str], str]) -> Iterator[DataRow]:
     for link in document.find_all("link"):
-        kind, relations = attribute(link, "type").lower(), attribute(link, "rel").lower().split()
+        kind, relations = (
+            attribute_text(link, "type").lower(),
+            attribute_text(link, "rel").lower().split(),
+        )
         media = kind.partition(";")[0].strip()
         if ("alternate" in relations and media in FEEDS) or "feed" in relations:
-            address = target_of(attribute(link, "href"))
+            address = target_of(attribute_text(link, "href"))
             if address:
-                yield DataRow(DataKind.FEED, media, _line(attribute(link, "title")), address)
+                yield DataRow(
+                    DataKind.FEED, media, _bounded_line(attribute_text(link, "title")), address
+                )
 
 
-def _linked_contacts(document: turbohtml.Document) -> Iterator[DataRow]:
+def _linked_contact_rows(document: turbohtml.Document) -> Iterator[DataRow]:
     """The contacts of links that begin with `mailto:` and `tel:`."""
     for link in document.select(CONTACT_LINKS)[:MOST_CONTACT_LINKS]:
-        scheme, _, rest = attribute(link, "href")[: 2 * MOST_NAME].partition(":")
+        scheme, _, rest = attribute_text(link, "href")[: 2 * MOST_NAME].partition(":")
         for span in CONTACTS.find(f"{scheme.lower()}:{rest.partition('?')[0]}"):
-            yield from _contact(span.text, span.url, "link")
+            yield from _contact_rows(span.text, span.url, "link")
 
 
-def _contacts_in(text: str) -> Iterator[DataRow]:
+def _contact_rows_in_text(text: str) -> Iterator[DataRow]:
     for span in CONTACTS.find(text, unique=True):
-        yield from _contact(span.text, span.url, "text")
+        yield from _contact_rows(span.text, span.url, "text")
 
 
-def _contact(written: str, url: str, place: str) -> Iterator[DataRow]:
+def _contact_rows(written: str, url: str, place: str) -> Iterator[DataRow]:
     """The contact in a link. url: its scheme is `mailto` or `tel`; other schemes give no
     contact.
     """
@@ -267,42 +278,42 @@ def _contact(written: str, url: str, place: str) -> Iterator[DataRow]:
     if scheme == "mailto":
         yield DataRow(DataKind.EMAIL, place, value=rest.partition("?")[0].lower())
     elif scheme == "tel":
-        yield DataRow(DataKind.PHONE, place, name=_line(written), value=rest)
+        yield DataRow(DataKind.PHONE, place, name=_bounded_line(written), value=rest)
 
 
-def _table(table: turbohtml.Element) -> DataRow:
+def _table_row(table: turbohtml.Element) -> DataRow:
     """The table's caption and size, not counting the rows of tables within it."""
     caption, rows, columns = "", 0, 0
-    for part in _children(table):
+    for part in _child_elements(table):
         if part.tag == "caption":
-            caption = caption or _line(text_of(part))
-        for row in [part] if part.tag == "tr" else _children(part):
+            caption = caption or _bounded_line(text_of(part))
+        for row in [part] if part.tag == "tr" else _child_elements(part):
             if row.tag == "tr":
-                cells = sum(child.tag in ("td", "th") for child in _children(row))
+                cells = sum(child.tag in ("td", "th") for child in _child_elements(row))
                 rows, columns = rows + 1, max(columns, cells)
     return DataRow(DataKind.TABLE, name=caption, width=columns, height=rows)
 
 
-def _children(element: turbohtml.Element) -> Iterator[turbohtml.Element]:
+def _child_elements(element: turbohtml.Element) -> Iterator[turbohtml.Element]:
     return (child for child in element.children if isinstance(child, turbohtml.Element))
 
 
-def _images(document: turbohtml.Document, target_of: Callable[[str], str]) -> Iterator[DataRow]:
+def _image_rows(document: turbohtml.Document, target_of: Callable[[str], str]) -> Iterator[DataRow]:
     """The images of a document: each address with each of its texts once."""
     seen: set[tuple[str, str]] = set()
     for image in document.find_all("img"):
-        source = attribute(image, "src").strip()
+        source = attribute_text(image, "src").strip()
         address = source if source.startswith("data:") else target_of(source) if source else ""
-        text = _line(attribute(image, "alt"))
+        text = _bounded_line(attribute_text(image, "alt"))
         kind = "described" if text else "decorative" if "alt" in image.attrs else "no text"
         if address and (address, kind + text) not in seen:
             seen.add((address, kind + text))
             address = address.partition(",")[0] if address.startswith("data:") else address
-            size = _pixels(image, "width"), _pixels(image, "height")
+            size = _stated_pixels(image, "width"), _stated_pixels(image, "height")
             yield DataRow(DataKind.IMAGE, kind, text, address, *size)
 
 
-def _pixels(image: turbohtml.Element, name: str) -> int:
-    written = attribute(image, name).strip()[:10].removesuffix("px")
+def _stated_pixels(image: turbohtml.Element, name: str) -> int:
+    written = attribute_text(image, name).strip()[:10].removesuffix("px")
     is_number = written.isascii() and written.isdigit()
     return int(written) if is_number and int(written) <= MOST_PIXELS else 0

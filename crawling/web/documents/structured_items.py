@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import turbohtml
 
-from crawling.web.documents.markup import attribute
+from crawling.web.documents.markup import attribute_text
 
 #: the most characters of a block of JSON-LD, which takes 28 bytes of memory a character once it is
 #: read
@@ -52,7 +52,7 @@ def json_ld_items(document: turbohtml.Document) -> Iterator[FoundItem]:
     """The items of all blocks. The items of a `@graph` are returned one by one."""
     left = MOST_TEXT
     for script in document.find_all("script"):
-        if not attribute(script, "type").strip().lower().startswith("application/ld+json"):
+        if not attribute_text(script, "type").strip().lower().startswith("application/ld+json"):
             continue
         text = script.text
         if len(text) > min(MOST_BLOCK, left):
@@ -107,8 +107,10 @@ def microdata_items(document: turbohtml.Document, base: str) -> Iterator[FoundIt
     if chained:
         yield FoundItem(problem="References of items that are properties were not followed.")
     # an element to which several items refer counts once for each
-    references = sum(len(_words(one, "itemref")) for one in document.select("[itemref]"))
-    size = (1 + references) * _size(document, ("itemprop",), _longest_base(document, base))
+    references = sum(len(_attribute_words(one, "itemref")) for one in document.select("[itemref]"))
+    size = (1 + references) * _estimated_size(
+        document, ("itemprop",), _longest_resolved_base(document, base)
+    )
     yield from _items_of_reader(size, lambda: document.microdata(base))
 
 
@@ -116,30 +118,35 @@ def rdfa_items(document: turbohtml.Document, base: str) -> Iterator[FoundItem]:
     """The items that are not a property of another item. base: the base of relative URLs."""
     if not document.select_one("[typeof]"):
         return
-    size = _size(document, ("property", "typeof"), _longest_base(document, base))
+    size = _estimated_size(document, ("property", "typeof"), _longest_resolved_base(document, base))
     yield from _items_of_reader(size, lambda: document.rdfa(base))
 
 
-def _longest_base(document: turbohtml.Document, base: str) -> int:
+def _longest_resolved_base(document: turbohtml.Document, base: str) -> int:
     """The longest base to which a name or a value may be joined."""
-    stated = [attribute(one, name) for name in PREFIXES for one in document.select(f"[{name}]")]
+    stated = [
+        attribute_text(one, name) for name in PREFIXES for one in document.select(f"[{name}]")
+    ]
     return max(
-        map(len, (base, *stated, *(attribute(one, "href") for one in document.find_all("base"))))
+        map(
+            len,
+            (base, *stated, *(attribute_text(one, "href") for one in document.find_all("base"))),
+        )
     )
 
 
-def _words(element: turbohtml.Element, name: str) -> list[str]:
-    return attribute(element, name).split()
+def _attribute_words(element: turbohtml.Element, name: str) -> list[str]:
+    return attribute_text(element, name).split()
 
 
-def _size(document: turbohtml.Document, names: tuple[str, ...], longest: int) -> int:
+def _estimated_size(document: turbohtml.Document, names: tuple[str, ...], longest: int) -> int:
     """An upper bound of the characters in the values of these attributes, or more than MOST_TEXT.
     longest: the length of the longest text that may be put before each name or value.
     """
     size = 0
     for name in names:
         for element in document.select(f"[{name}]"):
-            size += len(_words(element, name)) * (EACH + longest + len(element.text))
+            size += len(_attribute_words(element, name)) * (EACH + longest + len(element.text))
             if size > MOST_TEXT:
                 return size
     return size
@@ -216,7 +223,7 @@ def read_json(text: str) -> Any:
         wrong = error
     for noise in (WRAPPED, COMMENTED):
         try:
-            return _read_lax_json(_text_without(TOO_MANY, _text_without(noise, text)).rstrip(ENDS))
+            return _read_lax_json(_remove_noise(TOO_MANY, _remove_noise(noise, text)).rstrip(ENDS))
         except ValueError:
             continue
     raise wrong
@@ -224,12 +231,12 @@ def read_json(text: str) -> Any:
 
 def _read_lax_json(text: str) -> Any:
     """Read JSON whose texts may have control characters, such as line breaks."""
-    return json.loads(text, strict=False, parse_constant=_no_json)
+    return json.loads(text, strict=False, parse_constant=_refuse_constant)
 
 
-def _text_without(noise: re.Pattern[str], text: str) -> str:
+def _remove_noise(noise: re.Pattern[str], text: str) -> str:
     return noise.sub(r"\1 ", text)
 
 
-def _no_json(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no value of JSON")

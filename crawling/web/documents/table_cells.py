@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import turbohtml
 
-from crawling.web.documents.markup import attribute, text_of
+from crawling.web.documents.markup import attribute_text, text_of
 
 #: limits for a page; if a table reaches one, its beginning is kept
 MOST_TABLES = 200
@@ -51,7 +51,7 @@ def find_tables(document: turbohtml.Document) -> tuple[list[FoundTable], int]:
         element.insert_after(turbohtml.Text(" "))
     tables = document.find_all("table")
     some, reader = tables[:MOST_TABLES], _TableReader()
-    shares = fair_shares([_most_cells(table) for table in some], MOST_CELLS)
+    shares = fair_shares([_cell_limit(table) for table in some], MOST_CELLS)
     found = [reader.read(table, most) for table, most in zip(some, shares, strict=True)]
     return found, len(tables) - len(some)
 
@@ -73,7 +73,7 @@ class _TableReader:
 
     def read(self, table: turbohtml.Element, most: int) -> FoundTable:
         """most: cells."""
-        title = next((part for part in _children(table) if part.tag == "caption"), None)
+        title = next((part for part in _child_elements(table) if part.tag == "caption"), None)
         caption = " ".join(text_of(title).split())[:MOST_CELL] if title else ""
         is_cut = _cut_rows(table, most)
         length = len(table.text)
@@ -93,9 +93,9 @@ class _TableReader:
         return FoundTable(caption, rows, is_cut)
 
 
-def _most_cells(table: turbohtml.Element) -> int:
+def _cell_limit(table: turbohtml.Element) -> int:
     """An upper bound of the table's cells once spans are written out."""
-    widths = [columns for _, columns in _rows(table)]
+    widths = [columns for _, columns in _rows_of_table(table)]
     return len(widths) * max(widths, default=0)
 
 
@@ -104,7 +104,7 @@ def _cut_rows(table: turbohtml.Element, most: int) -> bool:
     were removed. The attributes of spans become the numbers that were counted.
     """
     count = width = 0
-    rows = list(_rows(table))
+    rows = list(_rows_of_table(table))
     for _, columns in rows:
         width = max(width, columns)
         if (count + 1) * width > most:
@@ -115,17 +115,17 @@ def _cut_rows(table: turbohtml.Element, most: int) -> bool:
     return count < len(rows)
 
 
-def _rows(table: turbohtml.Element) -> Iterator[tuple[turbohtml.Element, int]]:
+def _rows_of_table(table: turbohtml.Element) -> Iterator[tuple[turbohtml.Element, int]]:
     """The rows of a table, without rows of nested tables, each with an upper bound of its columns:
     its own cells, and cells of earlier rows of its group that span it.
     """
-    for group in _children(table):
+    for group in _child_elements(table):
         reaching, ends = 0, Counter[int]()
-        rows = [group] if group.tag == "tr" else _children(group)
+        rows = [group] if group.tag == "tr" else _child_elements(group)
         for number, row in enumerate(row for row in rows if row.tag == "tr"):
             reaching -= ends.pop(number, 0)
             own = down = 0
-            for cell in _children(row):
+            for cell in _child_elements(row):
                 if cell.tag not in ("td", "th"):
                     continue
                 columns, height = (
@@ -144,12 +144,12 @@ def _rows(table: turbohtml.Element) -> Iterator[tuple[turbohtml.Element, int]]:
 def _span_of_cell(cell: turbohtml.Element, name: str) -> int:
     if name not in cell.attrs:
         return 1
-    written = attribute(cell, name).strip()[:9]
+    written = attribute_text(cell, name).strip()[:9]
     digits = written[: len(written) - len(written.lstrip(DIGITS))]
     span = min(int(digits), LONGEST_SPANS[name]) if digits else 1
     cell.attrs[name] = str(span)
     return span
 
 
-def _children(element: turbohtml.Element) -> Iterator[turbohtml.Element]:
+def _child_elements(element: turbohtml.Element) -> Iterator[turbohtml.Element]:
     return (child for child in element.children if isinstance(child, turbohtml.Element))

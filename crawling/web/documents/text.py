@@ -89,7 +89,7 @@ def _take_addresses(text: str, at: int, links: Links) -> tuple[str, int]:
         if match.end() == len(text):
             at = match.start()
             break
-        links.add(_without_tail(match[0]))
+        links.add(_strip_punctuation(match[0]))
         at = match.end()
     else:
         at = max(at, len(text) - SCHEME_LENGTH)
@@ -97,7 +97,7 @@ def _take_addresses(text: str, at: int, links: Links) -> tuple[str, int]:
     return text[start:], at - start
 
 
-def _without_tail(url: str) -> str:
+def _strip_punctuation(url: str) -> str:
     """The URL without punctuation that ends a sentence. Brackets are counted once, since there may
     be thousands.
     """

@@ -82,7 +82,7 @@ def parse_html(body: DocumentStream, charset: str | None, *, positions: bool = F
     parser = turbohtml.IncrementalParser(encoding=encoding, positions=positions)
     limits, unread, mark = _Limits(), None, ShadowMark()
     inlined = _InlinedData(is_cut=len(body) > MOST_BYTES and not encoding.startswith("UTF-16"))
-    for part, read in _slices(body, encoding, inlined):
+    for part, read in _parser_input(body, encoding, inlined):
         parser.feed(part)
         mark.look(part)
         if read < len(body) and (unread := limits.reached(read, fed=read - inlined.length)):
@@ -93,7 +93,7 @@ def parse_html(body: DocumentStream, charset: str | None, *, positions: bool = F
     return ParsedTree(document, encoding, unread)
 
 
-def _slices(
+def _parser_input(
     body: DocumentStream, encoding: str, inlined: _InlinedData
 ) -> Iterator[tuple[str | bytes, int]]:
     """A document in parts, each with the number of bytes read so far.
@@ -102,7 +102,7 @@ def _slices(
     """
     decoder, begin = codecs.getincrementaldecoder("utf-8-sig")("replace"), 0
     for piece in body.pieces():
-        shown = inlined.taken_out(piece)
+        shown = inlined.remove_data(piece)
         part = decoder.decode(shown) if encoding == "UTF-8" else shown
         for at in range(0, len(part), SLICE_BYTES):
             end = at + SLICE_BYTES
@@ -134,7 +134,7 @@ def merge_shadow_trees(document: turbohtml.Document) -> None:
     """
     waiting: list[turbohtml.Document | turbohtml.Element] = [document]
     while waiting:
-        for host in [one for one in _elements(waiting.pop()) if one.shadow_root is not None]:
+        for host in [one for one in _all_elements(waiting.pop()) if one.shadow_root is not None]:
             assert host.shadow_root is not None
             moved = list(host.shadow_root.children)
             for node in reversed(moved):
@@ -142,7 +142,7 @@ def merge_shadow_trees(document: turbohtml.Document) -> None:
             waiting += [node for node in moved if isinstance(node, turbohtml.Element)]
 
 
-def _elements(root: turbohtml.Document | turbohtml.Element) -> Iterator[turbohtml.Element]:
+def _all_elements(root: turbohtml.Document | turbohtml.Element) -> Iterator[turbohtml.Element]:
     if isinstance(root, turbohtml.Element):
         yield root
     yield from root.iter_elements()
@@ -159,7 +159,7 @@ class _InlinedData:
         self.length = 0
         self._is_cut, self._is_within, self._held = is_cut, False, b""
 
-    def taken_out(self, piece: bytes) -> bytes:
+    def remove_data(self, piece: bytes) -> bytes:
         if not self._is_cut:
             return piece
         self.length += len(piece)

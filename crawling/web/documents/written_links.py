@@ -132,15 +132,15 @@ def _has_link(element: turbohtml.Element, attribute: str | None) -> bool:
 
 def plain_links(document: turbohtml.Document) -> ElementLinks:
     """The links of most pages, in a third of the time of `all_links`."""
-    return {(tag, name): _with_link(name, document.find_all(tag)) for tag, name in PLAIN.items()}
+    return {(tag, name): _link_columns(name, document.find_all(tag)) for tag, name in PLAIN.items()}
 
 
-def _with_link(name: str, elements: list[turbohtml.Element]) -> LinkColumns:
+def _link_columns(name: str, elements: list[turbohtml.Element]) -> LinkColumns:
     links = [(element.attr(name) or "").strip(BLANKS) for element in elements]
     if "" in links:
         elements = [element for element, link in zip(elements, links, strict=True) if link]
         links = list(filter(None, links))
-    return LinkColumns(links, elements, _firsts(links, elements))
+    return LinkColumns(links, elements, _first_elements(links, elements))
 
 
 def all_links(
@@ -153,12 +153,12 @@ def all_links(
         urls.append(link)
         elements.append(element)
     return {
-        key: LinkColumns(urls, elements, _firsts(urls, elements))
+        key: LinkColumns(urls, elements, _first_elements(urls, elements))
         for key, (urls, elements) in found.items()
     }
 
 
-def written_in(document: turbohtml.Document) -> Iterator[str]:
+def written_urls(document: turbohtml.Document) -> Iterator[str]:
     """The links of ATTRIBUTES as written, except those of `meta` elements."""
     for element, name, link in document.links():
         if element.tag != "meta" and (element.tag, name) in ATTRIBUTES and link.strip(BLANKS):
@@ -166,8 +166,8 @@ def written_in(document: turbohtml.Document) -> Iterator[str]:
 
 
 def pack_links(links: ElementLinks, places: LinkPlacement) -> bytes:
-    """The links of ATTRIBUTES in the format of `links_in`. Of several links with the same attribute
-    and address the first counts, with the text of the first that has one.
+    """The links of ATTRIBUTES in the format of `resolved_links`. Of several links with the same
+    attribute and address the first counts, with the text of the first that has one.
 
     The format has columns, since rows would take twice the time.
     """
@@ -177,7 +177,7 @@ def pack_links(links: ElementLinks, places: LinkPlacement) -> bytes:
         if not urls or (tag, name) not in ATTRIBUTES:
             continue
         kept = list(first.values())[: MOST_LINKS - count]
-        texts = _texts(tag, kept, places.budget)
+        texts = _anchor_texts(tag, kept, places.budget)
         if tag == "a" and "" in texts and len(first) < len(urls):
             _fill_texts(texts, list(first), urls, elements, places.budget)
         kept = kept[: len(texts)]
@@ -186,10 +186,12 @@ def pack_links(links: ElementLinks, places: LinkPlacement) -> bytes:
         relations = relations[: len(kept)] or places.relations(tag, kept)
         columns = list(first)[: len(kept)], relations, texts, places.of(tag, kept)
         blocks += _block_of_links(tag, name or "", columns)
-    return _pack(blocks)
+    return _pack_blocks(blocks)
 
 
-def _firsts(urls: list[str], elements: list[turbohtml.Element]) -> dict[str, turbohtml.Element]:
+def _first_elements(
+    urls: list[str], elements: list[turbohtml.Element]
+) -> dict[str, turbohtml.Element]:
     if not urls:
         return {}
     first = dict.fromkeys(urls, elements[0])  # in the order of the links
@@ -217,11 +219,11 @@ def _block_of_links(tag: str, name: str, columns: Sequence[list[str]]) -> Iterat
     yield from (column for column, is_shown in zip(columns, shown, strict=True) if is_shown)
 
 
-def _pack(blocks: Iterable[list[str]]) -> bytes:
+def _pack_blocks(blocks: Iterable[list[str]]) -> bytes:
     return MARK.join([MARK.join(block) for block in blocks]).encode(errors="replace")
 
 
-def _texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:
+def _anchor_texts(tag: str, elements: list[turbohtml.Element], budget: _Budget) -> list[str]:
     """The texts of these elements' links; only of the first elements if it takes too long."""
     if tag != "a":
         if tag not in WITH_ALT:
@@ -341,19 +343,19 @@ def with_fragment(target: str, location: str) -> str:
 
 
 def links_of_answer(document: Document, redirect: str) -> bytes:
-    """All links of an answer, in the format of `links_in`; redirect: its target, or empty."""
+    """All links of an answer, in the format of `resolved_links`; redirect: its target, or empty."""
     written = document.written
     if not written and document.links:
-        written = _pack(
+        written = _pack_blocks(
             _block_of_links("", "", ([link.url for link in document.links], [], [], []))
         )
     if not redirect:
         return written
-    last = _pack(_block_of_links("", LOCATION, ([redirect], [], [], [])))
+    last = _pack_blocks(_block_of_links("", LOCATION, ([redirect], [], [], [])))
     return written + MARK.encode() + last if written else last
 
 
-def _blocks(written: bytes) -> Iterator[tuple[str, str, list[list[str]]]]:
+def _unpack_blocks(written: bytes) -> Iterator[tuple[str, str, list[list[str]]]]:
     """Each block's tag, attribute, and columns of links, relations, texts and places."""
     fields, at = written.decode().split(MARK) if written else [], 0
     while at < len(fields):
@@ -366,22 +368,22 @@ def _blocks(written: bytes) -> Iterator[tuple[str, str, list[list[str]]]]:
         yield tag, name, columns
 
 
-def shown_in(written: bytes) -> set[str]:
+def shown_urls(written: bytes) -> set[str]:
     """The images, sounds and films among the collected links, without their queries, which a server
     may use to count requests.
     """
-    found = (links for tag, _, (links, *_) in _blocks(written) if tag in SHOWING)
+    found = (links for tag, _, (links, *_) in _unpack_blocks(written) if tag in SHOWING)
     shown = {link.partition("?")[0] for links in found for link in links}
     return {link for link in shown if link and not link.lower().startswith("data:")}
 
 
-def links_in(written: bytes, url: str, *, base: str, charset: str) -> Iterator[WrittenLink]:
+def resolved_links(written: bytes, url: str, *, base: str, charset: str) -> Iterator[WrittenLink]:
     """The collected links, with addresses. Links that are no URLs that can be crawled are left out.
 
     base, charset: as the document states them.
     """
     links, targets = Links(url, charset=charset, base=base), dict[str, str]()
-    for tag, attribute, columns in _blocks(written):
+    for tag, attribute, columns in _unpack_blocks(written):
         for link, rel, anchor, place in zip(*columns, strict=True):
             text, fragment = split_fragment(link)
             if (target := targets.get(text)) is None:

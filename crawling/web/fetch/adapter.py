@@ -117,7 +117,7 @@ class PinnedSession(BaseAdapter):
     def close(self) -> None:
         self._lines.clear()
 
-    def cut_off(self) -> None:
+    def end_transfers(self) -> None:
         """End every fetch under way within a second, and begin no further ones."""
         self._cut.set()
 
@@ -155,7 +155,7 @@ class PinnedSession(BaseAdapter):
             with self._lines.line(site) as curl:
                 curl.setopt(pycurl.REQUEST_TARGET, target)
                 curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, round(1000 * timeout[0])))
-                _give_request(curl, lines, request.posted)
+                _set_request(curl, lines, request.posted)
                 transfer.run(curl)
                 is_new = transfer.has_connected and site.origin.startswith("https:")
                 ends_at = certificate_end(curl) if is_new else None
@@ -163,7 +163,9 @@ class PinnedSession(BaseAdapter):
             transfer.body.close()
             raise
         sent = (f"{request.method} {target} HTTP/1.1".encode(), *lines, b"", request.posted or b"")
-        return _response(request, transfer, ResponseBody(transfer, b"\r\n".join(sent), ends_at))
+        return _build_response(
+            request, transfer, ResponseBody(transfer, b"\r\n".join(sent), ends_at)
+        )
 
 
 def _request_parts(
@@ -187,7 +189,7 @@ def _canonical_ip(address: str) -> str:
     return str(ip_address(address))
 
 
-def _response(request: PinnedRequest, transfer: Transfer, body: ResponseBody) -> Response:
+def _build_response(request: PinnedRequest, transfer: Transfer, body: ResponseBody) -> Response:
     response = Response()
     response.status_code, response.url = transfer.head.status, request.url or ""
     response.request, response.raw = request, body
@@ -203,7 +205,7 @@ def _header_line(name: str, value: str) -> bytes:
     return line
 
 
-def _give_request(curl: pycurl.Curl, lines: list[bytes], body: bytes | None) -> None:
+def _set_request(curl: pycurl.Curl, lines: list[bytes], body: bytes | None) -> None:
     # an empty value is written with a semicolon, since a colon alone removes the header
     said = [line[:-2] + b";" if line.endswith(b": ") else line for line in lines]
     curl.setopt(pycurl.HTTPHEADER, said + NO_OTHERS)

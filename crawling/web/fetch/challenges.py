@@ -72,11 +72,11 @@ def strongest_challenge(challenges: list[Challenge]) -> Challenge | None:
     digests = [one for one in challenges if one.scheme == DIGEST and _can_answer(one)]
     if digests:
         names = list(ALGORITHMS)
-        return min(digests, key=lambda one: names.index(_algorithm(one)[0]))
+        return min(digests, key=lambda one: names.index(_digest_algorithm(one)[0]))
     return next((one for one in challenges if one.scheme == BASIC), None)
 
 
-def _algorithm(challenge: Challenge) -> tuple[str, bool]:
+def _digest_algorithm(challenge: Challenge) -> tuple[str, bool]:
     """The algorithm's name, and whether its secret is different for each session."""
     name = challenge.parameters.get("algorithm", "").upper() or "MD5"
     return name.removesuffix(SESSION), name.endswith(SESSION)
@@ -84,12 +84,14 @@ def _algorithm(challenge: Challenge) -> tuple[str, bool]:
 
 def _can_answer(challenge: Challenge) -> bool:
     known = challenge.parameters
-    name = ALGORITHMS.get(_algorithm(challenge)[0])
+    name = ALGORITHMS.get(_digest_algorithm(challenge)[0])
     has_hash = name is not None and name in hashlib.algorithms_available
-    return has_hash and {"realm", "nonce"} <= known.keys() and _protection(known) is not None
+    return (
+        has_hash and {"realm", "nonce"} <= known.keys() and _supported_protection(known) is not None
+    )
 
 
-def _protection(parameters: Mapping[str, str]) -> str | None:
+def _supported_protection(parameters: Mapping[str, str]) -> str | None:
     """The quality of protection to choose; "" if the server offers none, None if we support none of
     its offers.
     """
@@ -99,7 +101,7 @@ def _protection(parameters: Mapping[str, str]) -> str | None:
     return next((one for one in ("auth", "auth-int") if one in offered), None)
 
 
-def basic_answer(user: str, password: str) -> str:
+def basic_authorization(user: str, password: str) -> str:
     """The answer in UTF-8. A server that names a character set must name this one (RFC 7617,
     section 2.1).
     """
@@ -131,20 +133,20 @@ class DigestSession:
         response = self._response(method, target, body)
         said = {
             **self._user_parameters(),
-            "realm": _quoted(asked["realm"]),
-            "nonce": _quoted(asked["nonce"]),
-            "uri": _quoted(target),
-            "response": _quoted(response),
+            "realm": _quoted_string(asked["realm"]),
+            "nonce": _quoted_string(asked["nonce"]),
+            "uri": _quoted_string(target),
+            "response": _quoted_string(response),
         }
         if asked.get("algorithm"):
             said["algorithm"] = asked["algorithm"]
         if "opaque" in asked:
-            said["opaque"] = _quoted(asked["opaque"])
-        if protection := _protection(asked):
-            count, own = f"{self.count:08x}", _quoted(self.client_nonce)
+            said["opaque"] = _quoted_string(asked["opaque"])
+        if protection := _supported_protection(asked):
+            count, own = f"{self.count:08x}", _quoted_string(self.client_nonce)
             said |= {"qop": protection, "nc": count, "cnonce": own}
-        elif _algorithm(self.challenge)[1]:
-            said["cnonce"] = _quoted(self.client_nonce)
+        elif _digest_algorithm(self.challenge)[1]:
+            said["cnonce"] = _quoted_string(self.client_nonce)
         # headers are latin-1 here; RFC 7616 writes names in the encoding that is hashed, UTF-8
         words = ", ".join(f"{key}={value}" for key, value in said.items())
         return f"Digest {words}".encode().decode("latin-1")
@@ -156,10 +158,10 @@ class DigestSession:
         asked = self.challenge.parameters
         if asked.get("userhash", "").lower() == "true":
             hashed = self._hash()(f"{self._normalized(self.user)}:{asked['realm']}".encode())
-            return {"username": _quoted(hashed), "userhash": "true"}
+            return {"username": _quoted_string(hashed), "userhash": "true"}
         user = self._normalized(self.user)
         if user.isascii() or not self._is_utf_8:
-            return {"username": _quoted(user)}
+            return {"username": _quoted_string(user)}
         return {"username*": f"UTF-8''{quote(user, safe='')}"}
 
     @property
@@ -170,7 +172,7 @@ class DigestSession:
         return normalize("NFC", text) if self._is_utf_8 else text
 
     def _hash(self) -> Callable[[bytes], str]:
-        name = ALGORITHMS[_algorithm(self.challenge)[0]]
+        name = ALGORITHMS[_digest_algorithm(self.challenge)[0]]
         return lambda data: hashlib.new(name, data, usedforsecurity=False).hexdigest()
 
     def _response(self, method: str, target: str, body: bytes) -> str:
@@ -181,9 +183,9 @@ class DigestSession:
                 (self._normalized(self.user), asked["realm"], self._normalized(self.password))
             ).encode()
         )
-        if _algorithm(self.challenge)[1]:
+        if _digest_algorithm(self.challenge)[1]:
             secret = hashed(f"{secret}:{asked['nonce']}:{self.client_nonce}".encode())
-        protection = _protection(asked)
+        protection = _supported_protection(asked)
         asking = f"{method}:{target}"
         if protection == "auth-int":
             asking = f"{asking}:{hashed(body)}"
@@ -193,5 +195,5 @@ class DigestSession:
         return hashed(":".join(parts).encode())
 
 
-def _quoted(text: str) -> str:
+def _quoted_string(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pycurl
 
 from crawling.machine.eviction import forget_oldest
-from crawling.web.addresses import bracketed
+from crawling.web.addresses import bracketed_host
 from crawling.web.fetch import transfer
 from crawling.web.fetch.transfer import BUFFER_BYTES
 
@@ -68,8 +68,8 @@ class ConnectionPool:
         """
         with self._lock:
             curl = self._idle.pop(site, None)
-        if curl is None or not is_quiet(curl):
-            curl = _handle(site, self._authorities)
+        if curl is None or not is_connection_quiet(curl):
+            curl = _handle_for_site(site, self._authorities)
         try:
             yield curl
         except BaseException:
@@ -84,7 +84,7 @@ class ConnectionPool:
             self._idle.clear()
 
 
-def is_quiet(curl: pycurl.Curl) -> bool:
+def is_connection_quiet(curl: pycurl.Curl) -> bool:
     """Whether nothing, not even a close, was received over the handle's connection since the last
     answer.
 
@@ -97,7 +97,7 @@ def is_quiet(curl: pycurl.Curl) -> bool:
     return not waiting.poll(0)
 
 
-def bare_handle() -> pycurl.Curl:
+def new_handle() -> pycurl.Curl:
     """A handle that ignores proxies of the environment, and .netrc, which libcurl reads by
     default.
     """
@@ -110,8 +110,8 @@ def bare_handle() -> pycurl.Curl:
     return curl
 
 
-def _handle(site: ConnectionSite, authorities: str) -> pycurl.Curl:
-    curl = bare_handle()
+def _handle_for_site(site: ConnectionSite, authorities: str) -> pycurl.Curl:
+    curl = new_handle()
     curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
     curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
     curl.setopt(pycurl.URL, f"{site.origin}/")
@@ -124,7 +124,7 @@ def _handle(site: ConnectionSite, authorities: str) -> pycurl.Curl:
     # otherwise an answer could not be distinguished from bytes that came before its request
     curl.setopt(pycurl.FORBID_REUSE, transfer.TCP_INFO is None)
     if site.is_pinned:
-        curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed(site.address)}:{site.port}"])
+        curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed_host(site.address)}:{site.port}"])
     if site.proxy:
         curl.setopt(pycurl.PROXY, site.proxy)
         curl.setopt(pycurl.HTTPPROXYTUNNEL, site.is_pinned)

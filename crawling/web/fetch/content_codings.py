@@ -126,13 +126,17 @@ class _Zstd:
         return piece
 
 
-def _gzip() -> _Zlib:
+def _gzip_decoder() -> _Zlib:
     return _Zlib(16 + zlib.MAX_WBITS)
 
 
 DECODERS: dict[str, Callable[[], _Decoder]] = {
-    "gzip": _gzip, "x-gzip": _gzip, "deflate": _Deflate, "br": _Brotli, "zstd": _Zstd
-}  # fmt: skip
+    "gzip": _gzip_decoder,
+    "x-gzip": _gzip_decoder,
+    "deflate": _Deflate,
+    "br": _Brotli,
+    "zstd": _Zstd,
+}
 #: the decoders' errors for bytes that are not compressed as declared
 ERRORS = (zlib.error, brotlicffi.error, zstd.ZstdError)
 
@@ -155,7 +159,7 @@ class DecodedBody:
         self._until = time.thread_time() + MOST_SECONDS
         self._pieces = self._count_received(pieces)
         for name in reversed(self._known_codings(content_encoding)):
-            self._pieces = self._taken_off(self._pieces, name)
+            self._pieces = self._remove_coding(self._pieces, name)
 
     def __iter__(self) -> Iterator[bytes]:
         return self._pieces
@@ -190,8 +194,8 @@ class DecodedBody:
             raise ContentDecodingError(f"unpacking it takes more than {MOST_SECONDS:g} s")
         return unpacked
 
-    def _taken_off(self, pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-        head = _head(pieces)
+    def _remove_coding(self, pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+        head = _first_bytes(pieces)
         if not head:
             return
         if not _may_be_in_coding(name, head):
@@ -201,26 +205,26 @@ class DecodedBody:
         layer = _OpenContent(name, _decoder_for(name, head))
         for piece in chain([head], pieces):
             try:
-                yield from self._unpacked(layer, piece)
+                yield from self._decode_piece(layer, piece)
             except ERRORS:
-                yield from self._readable_part(layer, pieces)
+                yield from self._decode_readable_part(layer, pieces)
                 return
             if layer.is_over:
                 return
         if layer.decoder.eof:
             return
         if layer.remembered and name in MARKLESS:
-            yield from self._readable_part(layer, pieces)
+            yield from self._decode_readable_part(layer, pieces)
         else:
             self.is_cut_short = True
             self._note_first(CUT_SHORT)
 
-    def _unpacked(self, layer: _OpenContent, piece: bytes) -> Iterator[bytes]:
+    def _decode_piece(self, layer: _OpenContent, piece: bytes) -> Iterator[bytes]:
         layer.remember(piece)
         data = piece
         while True:
             if layer.decoder.eof:
-                if not _goes_on(layer.name, data):
+                if not _may_continue(layer.name, data):
                     layer.is_over = True
                     return
                 layer.decoder = _decoder_for(layer.name, data)
@@ -232,14 +236,14 @@ class DecodedBody:
             if not data and (layer.decoder.eof or len(unpacked) < PIECE_BYTES):
                 return
 
-    def _readable_part(self, layer: _OpenContent, rest: Iterator[bytes]) -> Iterator[bytes]:
+    def _decode_readable_part(self, layer: _OpenContent, rest: Iterator[bytes]) -> Iterator[bytes]:
         """The readable bytes of a layer with a fault: its beginning, or the whole layer
         unchanged.
         """
         is_begun = layer.remembered is None
         came = bytes(layer.remembered or b"")
         if came and layer.name != "br":
-            for piece in self._salvaged(layer.name, came):
+            for piece in self._salvage_content(layer.name, came):
                 is_begun = True
                 yield piece
         if is_begun:
@@ -249,7 +253,7 @@ class DecodedBody:
             self._note_first(UNFIT.format(layer.name))
             yield from _small_pieces(chain([came], rest))
 
-    def _salvaged(self, name: str, packed: bytes) -> Iterator[bytes]:
+    def _salvage_content(self, name: str, packed: bytes) -> Iterator[bytes]:
         """Decompress data that failed as a whole in small steps, up to the fault."""
         decoder = _decoder_for(name, packed)
         step = -(-len(packed) // MOST_STEPS)
@@ -282,7 +286,7 @@ class _OpenContent:
                 self.remembered = None
 
 
-def _head(pieces: Iterator[bytes]) -> bytes:
+def _first_bytes(pieces: Iterator[bytes]) -> bytes:
     """The first bytes of the pieces: at least HEAD_BYTES, if there are so many."""
     head = b""
     for piece in pieces:
@@ -314,7 +318,7 @@ def _decoder_for(name: str, head: bytes) -> _Decoder:
     return DECODERS["gzip" if is_gzip else name]()
 
 
-def _goes_on(name: str, rest: bytes) -> bool:
+def _may_continue(name: str, rest: bytes) -> bool:
     """Whether another member follows the end. Bytes other than a member do not belong to the
     document.
     """

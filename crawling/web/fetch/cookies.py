@@ -89,8 +89,8 @@ class Cookie:
     def goes_to(self, address: Address) -> bool:
         """Whether a request for the URL sends this cookie (section 5.8.3). Ports are ignored."""
         return (
-            self.is_of(_host(address))
-            and matches_path(_path(address), self.path)
+            self.is_of(_host_of_address(address))
+            and matches_path(_path_of_address(address), self.path)
             and (address.scheme == "https" or not self.is_secure)
         )
 
@@ -117,7 +117,7 @@ def read_set_cookie(field: str, address: Address, now: float) -> Cookie | None:
     if not (name or value) or len(name) + len(value) > LONGEST:
         return None
     attributes = _attributes(rest)
-    host, domain = _host(address), attributes.get("domain", "").removeprefix(".").lower()
+    host, domain = _host_of_address(address), attributes.get("domain", "").removeprefix(".").lower()
     if domain and is_public_suffix(domain) and not is_literal(domain):
         if domain != host:
             return None
@@ -130,13 +130,13 @@ def read_set_cookie(field: str, address: Address, now: float) -> Cookie | None:
         value,
         domain or host,
         not domain,
-        path if path.startswith("/") else _directory(_path(address)),
+        path if path.startswith("/") else _default_path(_path_of_address(address)),
         "secure" in attributes,
-        _expiry(attributes, now),
+        _expiry_time(attributes, now),
         now,
         now,
     )
-    return cookie if _keeps_its_prefix(cookie, path, address) else None
+    return cookie if _obeys_prefix(cookie, path, address) else None
 
 
 def _attributes(parts: Iterable[str]) -> dict[str, str]:
@@ -154,7 +154,7 @@ def _attributes(parts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _expiry(attributes: Mapping[str, str], now: float) -> float | None:
+def _expiry_time(attributes: Mapping[str, str], now: float) -> float | None:
     if age := attributes.get("max-age"):
         seconds = MOST_SECONDS if len(age) > 12 else int(age)
         is_past = age.startswith("-") or seconds <= 0
@@ -163,7 +163,7 @@ def _expiry(attributes: Mapping[str, str], now: float) -> float | None:
     return min(moment.timestamp(), now + MOST_SECONDS) if moment else None
 
 
-def _keeps_its_prefix(cookie: Cookie, path: str, address: Address) -> bool:
+def _obeys_prefix(cookie: Cookie, path: str, address: Address) -> bool:
     """Whether a cookie meets the conditions of its name's prefix (6265bis, section 4.1.3)."""
     name = (cookie.name or cookie.value).lower()
     if not name.startswith((SECURE_PREFIX, HOST_PREFIX)):
@@ -208,20 +208,20 @@ def matches_path(path: str, pattern: str) -> bool:
     )
 
 
-def _host(address: Address) -> str:
+def _host_of_address(address: Address) -> str:
     return address.hostname.removesuffix(".")
 
 
-def _path(address: Address) -> str:
+def _path_of_address(address: Address) -> str:
     return address.target.partition("?")[0]
 
 
-def _directory(path: str) -> str:
+def _default_path(path: str) -> str:
     """The default path (section 5.1.4)."""
     return path[: path.rfind("/")] or "/"
 
 
-def _site(host: str) -> str:
+def _site_of_host(host: str) -> str:
     """The site of a host: hosts of one site may share cookies."""
     return domain_of(host) or host
 
@@ -243,7 +243,7 @@ class CookieStore:
         if not self._sites:
             return ""
         with self._lock:
-            known = list(self._sites.get(_site(_host(address)), {}).values())
+            known = list(self._sites.get(_site_of_host(_host_of_address(address)), {}).values())
         sent, size = [], 0
         for cookie in sorted(known, key=lambda one: one.set_at, reverse=True):
             if not cookie.has_expired(now) and cookie.goes_to(address):
@@ -258,7 +258,11 @@ class CookieStore:
         """Store a cookie that the URL's answer sets. Return whether the stored cookies change."""
         with self._lock:
             site = self._site_of(cookie)
-            if not cookie.is_secure and address.scheme != "https" and _covers(site, cookie):
+            if (
+                not cookie.is_secure
+                and address.scheme != "https"
+                and _has_covering_cookie(site, cookie)
+            ):
                 return False
             known = site.pop(cookie.key, None)
             if known:
@@ -281,7 +285,7 @@ class CookieStore:
 
     def _site_of(self, cookie: Cookie) -> dict[Key, Cookie]:
         """The cookies of the cookie's site, which becomes the most recent site."""
-        name = _site(cookie.domain)
+        name = _site_of_host(cookie.domain)
         self._sites[name] = site = self._sites.pop(name, {})
         forget_oldest(self._sites, MOST_SITES)
         return site
@@ -289,7 +293,7 @@ class CookieStore:
     def known_to(self, host: str) -> list[Cookie]:
         """The cookies that concern the host."""
         with self._lock:
-            known = list(self._sites.get(_site(host), {}).values())
+            known = list(self._sites.get(_site_of_host(host), {}).values())
         return [
             cookie
             for cookie in known
@@ -301,7 +305,7 @@ class CookieStore:
         ]
 
 
-def _covers(site: Mapping[Key, Cookie], cookie: Cookie) -> bool:
+def _has_covering_cookie(site: Mapping[Key, Cookie], cookie: Cookie) -> bool:
     """Whether a cookie without TLS must not replace a stored secure cookie (6265bis, 5.7)."""
     return any(
         other.is_secure
@@ -344,20 +348,20 @@ def _restored_cookie(parts: Mapping[str, Any]) -> Cookie:
     )
 
 
-def with_pages_cookies(own: str, of_page: str) -> str:
+def merge_page_cookies(own: str, of_page: str) -> str:
     """The Cookie field of a request that a page makes: the crawl's own cookies, and those of the
     page that have other names, as many as there is room for.
     """
     pairs = own.split("; ") if own else []
-    names, size = {_name(pair) for pair in pairs}, len(own)
+    names, size = {_cookie_name(pair) for pair in pairs}, len(own)
     for pair in filter(None, of_page.split("; ")):
         size += len(pair) + len("; ")
-        if _name(pair) not in names and size <= MOST_BYTES:
+        if _cookie_name(pair) not in names and size <= MOST_BYTES:
             pairs.append(pair)
     return "; ".join(pairs)
 
 
-def _name(pair: str) -> str:
+def _cookie_name(pair: str) -> str:
     name, mark, _ = pair.partition("=")
     return name if mark else ""
 
@@ -379,7 +383,7 @@ class Cookies:
 
     def take(self, address: Address, fields: Iterable[str]) -> None:
         """Keep the cookies of an answer's Set-Cookie fields, and delete those that it expires."""
-        self._host = _host(address)
+        self._host = _host_of_address(address)
         for field in fields:
             cookie = read_set_cookie(field, address, time.time())
             if cookie and self._store.take(cookie, address):
@@ -387,7 +391,7 @@ class Cookies:
 
     def going_to(self, address: Address) -> list[Cookie]:
         """The cookies that a request for the URL sends."""
-        known, now = self._store.known_to(_host(address)), time.time()
+        known, now = self._store.known_to(_host_of_address(address)), time.time()
         return [one for one in known if one.goes_to(address) and not one.has_expired(now)]
 
     def learn(self, dumped: Iterable[Mapping[str, Any]]) -> None:

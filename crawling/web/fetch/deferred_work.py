@@ -25,10 +25,10 @@ class DeferredWork(NamedTuple):
 _deferred: ContextVar[deque[DeferredWork] | None] = ContextVar("deferred", default=None)
 
 
-def defer(work: Callable[[], None], is_ready: Callable[[], bool] = lambda: True) -> None:
-    """Let this thread do some work while it waits for the next answer, as soon as the work is
-    ready. Of too much, the first is done now. The caller has to call `do_deferred` if no request
-    follows.
+def defer_work(work: Callable[[], None], is_ready: Callable[[], bool] = lambda: True) -> None:
+    """Queue work that this thread does while it waits for the next answer, once the work is ready.
+    Beyond the limit, the oldest work is done now. The caller must call `do_next_deferred` if no
+    request follows.
     """
     waiting = _deferred.get()
     if waiting is None:
@@ -38,12 +38,12 @@ def defer(work: Callable[[], None], is_ready: Callable[[], bool] = lambda: True)
     waiting.append(DeferredWork(work, is_ready))
 
 
-def has_deferred() -> bool:
+def has_deferred_work() -> bool:
     """Whether this thread has work that it has deferred."""
     return bool(_deferred.get())
 
 
-def do_ready() -> bool:
+def do_ready_work() -> bool:
     """Do the work that this thread has deferred, up to the first that is not ready. Return whether
     there was any.
     """
@@ -54,7 +54,7 @@ def do_ready() -> bool:
     return has_done
 
 
-def do_deferred() -> bool:
+def do_next_deferred() -> bool:
     """Do all work that this thread has deferred. Return whether there was any."""
     waiting, has_done = _deferred.get(), False
     while waiting:

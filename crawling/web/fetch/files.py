@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 
 from crawling.web.document_stream import PIECE_BYTES, DocumentStream, new_spool
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page, type_of
+from crawling.web.fetch.scheme_task import HEADERS, FetchTask, guessed_type, listing_page
 from crawling.web.statuses import FetchStatus
 
 #: file URLs have no port
@@ -31,7 +31,7 @@ def fetch(task: FetchTask) -> Fetched:
     started = time.monotonic()
     path = unquote_to_bytes(task.address.target.partition("?")[0])
     try:
-        found = _document(task, path)
+        found = _document_of_path(task, path)
     except FileNotFoundError:
         found = Fetched(404, error="There is no such file.")
     # a link where none is allowed, no right to read, an impossible name
@@ -43,8 +43,8 @@ def fetch(task: FetchTask) -> Fetched:
     return replace(found, seconds=seconds, http_status=max(0, found.status))
 
 
-def _document(task: FetchTask, path: bytes) -> Fetched:
-    place = path_within(path, task.directories)
+def _document_of_path(task: FetchTask, path: bytes) -> Fetched:
+    place = split_allowed_path(path, task.directories)
     if place is None:
         return Fetched(FetchStatus.FILE_REFUSED, error=FetchStatus.FILE_REFUSED.sentence)
     descriptor = _open_without_links(*place)
@@ -53,15 +53,15 @@ def _document(task: FetchTask, path: bytes) -> Fetched:
         if stat.S_ISDIR(about.st_mode):
             if not path.endswith(b"/"):
                 return Fetched(301, {"Location": f"{task.address.url.partition('?')[0]}/"})
-            return Fetched(200, HEADERS, as_page(path, _entries_in_directory(descriptor)))
+            return Fetched(200, HEADERS, listing_page(path, _entries_in_directory(descriptor)))
         if not stat.S_ISREG(about.st_mode):
             return Fetched(403, error="It is neither a file nor a directory.")
-        return _read_file(task, descriptor, _headers(path, about))
+        return _read_file(task, descriptor, _file_headers(path, about))
     finally:
         os.close(descriptor)
 
 
-def path_within(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] | None:
+def split_allowed_path(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] | None:
     """The allowed directory, and the names below it; None if the path is outside all of them.
 
     An escaped slash does not split a name.
@@ -101,9 +101,9 @@ def _entries_in_directory(descriptor: int) -> Iterator[tuple[bytes, bool]]:
                 yield os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)
 
 
-def _headers(path: bytes, about: os.stat_result) -> dict[str, str]:
+def _file_headers(path: bytes, about: os.stat_result) -> dict[str, str]:
     changed = formatdate(about.st_mtime, usegmt=True)
-    return {"Last-Modified": changed, "Content-Type": type_of(os.fsdecode(path))}
+    return {"Last-Modified": changed, "Content-Type": guessed_type(os.fsdecode(path))}
 
 
 def _read_file(task: FetchTask, descriptor: int, headers: dict[str, str]) -> Fetched:

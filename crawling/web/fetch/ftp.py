@@ -17,11 +17,11 @@ from urllib.parse import unquote_to_bytes
 import pycurl
 from requests.exceptions import RequestException, Timeout
 
-from crawling.web.addresses import bracketed
+from crawling.web.addresses import bracketed_host
 from crawling.web.document_stream import DocumentStream
-from crawling.web.fetch.connections import bare_handle
+from crawling.web.fetch.connections import new_handle
 from crawling.web.fetch.http import Fetched, failed_fetch
-from crawling.web.fetch.scheme_task import HEADERS, FetchTask, as_page, type_of
+from crawling.web.fetch.scheme_task import HEADERS, FetchTask, guessed_type, listing_page
 from crawling.web.fetch.transfer import Transfer, TransferLimits
 from crawling.web.fetch.transfer_errors import ForbiddenConnect
 from crawling.web.statuses import FetchStatus
@@ -55,7 +55,7 @@ class _Session(Transfer):
         code = self.said[:3]
         self.head.status = int(code) if code.isdecimal() else self.head.status or 1
 
-    def _says_all_in_its_head(self) -> bool:
+    def _has_whole_answer_in_head(self) -> bool:
         """Always false: a reply code is no HTTP status, so the body always counts."""
         return False
 
@@ -65,8 +65,12 @@ def fetch(task: FetchTask) -> Fetched:
     started = time.monotonic()
     path = task.address.target.partition("?")[0]
     try:
-        with closing(_handle(task, path)) as curl:
-            found = _directory(curl, task, path) if path.endswith("/") else _file(curl, task, path)
+        with closing(_ftp_handle(task, path)) as curl:
+            found = (
+                _fetch_directory(curl, task, path)
+                if path.endswith("/")
+                else _fetch_file(curl, task, path)
+            )
     except _Refusal as refusal:
         found = Fetched(refusal.status, error=str(refusal))
     except RequestException as fault:
@@ -75,11 +79,11 @@ def fetch(task: FetchTask) -> Fetched:
     return replace(found, seconds=seconds, http_status=max(0, found.status))
 
 
-def _handle(task: FetchTask, path: str) -> pycurl.Curl:
-    curl = bare_handle()
+def _ftp_handle(task: FetchTask, path: str) -> pycurl.Curl:
+    curl = new_handle()
     curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_FTP)
     # an escaped slash makes the path absolute
-    curl.setopt(pycurl.URL, _url(task, path.replace("/", "/%2F", 1)))
+    curl.setopt(pycurl.URL, _ftp_url(task, path.replace("/", "/%2F", 1)))
     curl.setopt(pycurl.CONNECTTIMEOUT_MS, round(1000 * task.connect_seconds))
     curl.setopt(pycurl.FTP_RESPONSE_TIMEOUT, math.ceil(task.read_seconds))
     curl.setopt(
@@ -94,8 +98,8 @@ def _handle(task: FetchTask, path: str) -> pycurl.Curl:
     return curl
 
 
-def _url(task: FetchTask, path: str) -> str:
-    return f"ftp://{bracketed(task.dial)}:{task.address.port}{path or '/'}"
+def _ftp_url(task: FetchTask, path: str) -> str:
+    return f"ftp://{bracketed_host(task.dial)}:{task.address.port}{path or '/'}"
 
 
 def _download_file(curl: pycurl.Curl, task: FetchTask) -> DocumentStream:
@@ -132,13 +136,13 @@ def _download_file(curl: pycurl.Curl, task: FetchTask) -> DocumentStream:
     return DocumentStream(session.body, session.body.tell())
 
 
-def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
+def _fetch_file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     try:
         body = _download_file(curl, task)
     except _Refusal as refusal:
         if refusal.status != 404:
             raise
-        curl.setopt(pycurl.URL, _url(task, ""))
+        curl.setopt(pycurl.URL, _ftp_url(task, ""))
         curl.setopt(pycurl.QUOTE, [b"CWD " + unquote_to_bytes(path)])
         curl.setopt(pycurl.NOBODY, 1)
         try:
@@ -147,13 +151,13 @@ def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
         except _Refusal:
             raise refusal from None
         return Fetched(301, {"Location": f"{task.address.url.partition('?')[0]}/"})
-    headers = {"Content-Type": type_of(path)}
+    headers = {"Content-Type": guessed_type(path)}
     if (changed := curl.getinfo(pycurl.INFO_FILETIME)) >= 0:
         headers["Last-Modified"] = formatdate(changed, usegmt=True)
     return Fetched(200, headers, body)
 
 
-def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
+def _fetch_directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     curl.setopt(pycurl.CUSTOMREQUEST, "MLSD")
     read = _names_from_facts
     try:
@@ -166,12 +170,12 @@ def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
         curl.setopt(pycurl.DIRLISTONLY, 1)
         listing, read = _download_file(curl, task), _plain_names
     with closing(listing):
-        entries = read(_lines(listing))
+        entries = read(_listing_lines(listing))
         shown = (entry for entry in entries if entry[0] not in (b"", b".", b".."))
-        return Fetched(200, HEADERS, as_page(unquote_to_bytes(path), shown))
+        return Fetched(200, HEADERS, listing_page(unquote_to_bytes(path), shown))
 
 
-def _lines(listing: DocumentStream) -> Iterator[bytes]:
+def _listing_lines(listing: DocumentStream) -> Iterator[bytes]:
     """The lines of a listing. Lines longer than LONGEST_LINE are cut."""
     listing.content.seek(0)
     for line in iter(lambda: listing.content.readline(LONGEST_LINE), b""):

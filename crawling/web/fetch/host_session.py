@@ -16,7 +16,7 @@ from crawling.web.addresses import Address
 from crawling.web.fetch.challenges import (
     BASIC,
     DigestSession,
-    basic_answer,
+    basic_authorization,
     read_challenges,
     strongest_challenge,
 )
@@ -93,7 +93,7 @@ class HostSession:
             return ""
         user, _, password = secret.partition(":")
         if challenge.scheme == BASIC:
-            return basic_answer(user, password)
+            return basic_authorization(user, password)
         made_for = DigestSession(challenge, user, password)
         if self._digest is None or not self._digest.is_for(made_for):
             self._digest = made_for

@@ -20,11 +20,11 @@ from requests import Response
 from requests.exceptions import ContentDecodingError, RequestException
 
 from crawling.web.addresses import canonical_address
-from crawling.web.content.media_types import START_BYTES, document_type, is_open, stated_type
+from crawling.web.content.media_types import START_BYTES, document_type, is_sniffable, stated_type
 from crawling.web.document_stream import NO_DOCUMENT, DocumentStream, new_spool
 from crawling.web.exchanges import Exchange
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
-from crawling.web.fetch.cookies import Cookies, with_pages_cookies
+from crawling.web.fetch.cookies import Cookies, merge_page_cookies
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import StaleConnection, fetch_status_of_fault
 from crawling.web.politeness import read_retry_after
@@ -61,7 +61,7 @@ Judgement = AnswerPart | DocumentRefusal
 Judge = Callable[[str | None, int | None], Judgement]
 
 
-def judge_nothing(content_type: str | None, length: int | None) -> Judgement:
+def accept_any(content_type: str | None, length: int | None) -> Judgement:
     """Let every document be read."""
     return AnswerPart.ALL
 
@@ -109,12 +109,12 @@ class Fetched:
         if self.exchange:
             self.exchange.close()
 
-    def without_exchange(self) -> Fetched:
+    def drop_exchange(self) -> Fetched:
         if self.exchange:
             self.exchange.close()
         return replace(self, exchange=None)
 
-    def in_memory(self, most: int) -> Fetched:
+    def with_document_in_memory(self, most: int) -> Fetched:
         """The answer with the beginning of its document. It need not be closed."""
         body = DocumentStream.of(self.body.start(most))
         self.body.close()
@@ -176,10 +176,10 @@ class RequestOptions:
     def method(self) -> str:
         return self.other_method or ("GET" if self.body is None else "POST")
 
-    def with_cookies(self, headers: Mapping[str, str], url: str) -> Mapping[str, str]:
+    def add_cookies(self, headers: Mapping[str, str], url: str) -> Mapping[str, str]:
         """The headers with the crawl's cookies; those of a page may be among them before."""
         own = self.cookies.header(canonical_address(url)) if self.cookies else ""
-        cookie = with_pages_cookies(own, headers.get("Cookie", ""))
+        cookie = merge_page_cookies(own, headers.get("Cookie", ""))
         return {**headers, "Cookie": cookie} if cookie else headers
 
 
@@ -196,7 +196,7 @@ def fetch(
     received: Callable[[int], None] = lambda count: None,
     keep: bool = False,
     how: RequestOptions = AS_USUAL,
-    judge: Judge = judge_nothing,
+    judge: Judge = accept_any,
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises because of a server.
 
@@ -236,7 +236,7 @@ def _send_request(
     return PinnedRequest(
         url,
         address=address,
-        headers=how.with_cookies(headers, url),
+        headers=how.add_cookies(headers, url),
         method=how.method,
         body=how.body,
         most=most,
@@ -271,15 +271,15 @@ def _read_response(
     seconds = time.monotonic() - started
     judgement = _wanted_part(http_status, answered, judge)
     if judgement is not AnswerPart.ALL:
-        return _without_document(http_status, answered, seconds, judgement)
-    document, error, is_whole = _document(body, most)
-    if http_status == HTTPStatus.PARTIAL_CONTENT and not _is_all(answered):
+        return _fetched_without_document(http_status, answered, seconds, judgement)
+    document, error, is_whole = _read_document(body, most)
+    if http_status == HTTPStatus.PARTIAL_CONTENT and not _is_whole_document(answered):
         is_whole, error = False, error or PARTIAL
-    if not isinstance(error, FetchStatus) and _is_open(http_status, answered):
+    if not isinstance(error, FetchStatus) and _may_be_sniffed(http_status, answered):
         judgement = judge(Fetched(http_status, answered, document).content_type, None)
         if judgement is not AnswerPart.ALL:
             document.close()
-            return _without_document(http_status, answered, seconds, judgement)
+            return _fetched_without_document(http_status, answered, seconds, judgement)
     if isinstance(error, FetchStatus):
         if 200 <= http_status < 300:
             return Fetched(error, answered, document, seconds, error.sentence, http_status)
@@ -296,7 +296,7 @@ def _read_response(
     )
 
 
-def _without_document(
+def _fetched_without_document(
     http_status: int, headers: Mapping[str, str], seconds: float, judgement: Judgement
 ) -> Fetched:
     status, told = judgement if isinstance(judgement, DocumentRefusal) else (http_status, "")
@@ -322,7 +322,7 @@ class _Document(NamedTuple):
     is_whole: bool = True
 
 
-def _document(body: ResponseBody, most: int) -> _Document:
+def _read_document(body: ResponseBody, most: int) -> _Document:
     """The document; empty if it is compressed and too large as received."""
     is_packed = "Content-Encoding" in body.headers
     if body.size > most:
@@ -331,10 +331,10 @@ def _document(body: ResponseBody, most: int) -> _Document:
     if not is_packed:
         note = BROKEN_OFF if body.is_broken_off else ""
         return _Document(body.document(), note, is_whole=not body.is_broken_off)
-    return _unpacked(body, most)
+    return _read_decoded(body, most)
 
 
-def _unpacked(body: ResponseBody, most: int) -> _Document:
+def _read_decoded(body: ResponseBody, most: int) -> _Document:
     pieces, unpacked, size = body.stream(), new_spool(), 0
     status: FetchStatus | None = None
     with ExitStack() as alone, ExitStack() as faulty:
@@ -358,7 +358,7 @@ def _unpacked(body: ResponseBody, most: int) -> _Document:
     return _Document(DocumentStream(unpacked, size), status or note, is_whole)
 
 
-def _is_all(headers: Mapping[str, str]) -> bool:
+def _is_whole_document(headers: Mapping[str, str]) -> bool:
     """Whether a partial answer contains the whole document (RFC 9110, section 14.4)."""
     part = WHOLE_RANGE.fullmatch(headers.get("Content-Range", "").strip())
     return part is not None and int(part[1]) + 1 == int(part[2])
@@ -368,12 +368,12 @@ def _wanted_part(status: int, headers: Mapping[str, str], judge: Judge) -> Judge
     if not 200 <= status < 300:
         return AnswerPart.ALL
     stated = stated_type(headers.get("Content-Type", "")).essence
-    return judge(None if _is_open(status, headers) else stated, _stated_length(headers))
+    return judge(None if _may_be_sniffed(status, headers) else stated, _stated_length(headers))
 
 
-def _is_open(status: int, headers: Mapping[str, str]) -> bool:
+def _may_be_sniffed(status: int, headers: Mapping[str, str]) -> bool:
     """Whether only the document itself shows its type."""
-    return 200 <= status < 300 and is_open(headers.get("Content-Type", ""))
+    return 200 <= status < 300 and is_sniffable(headers.get("Content-Type", ""))
 
 
 def _stated_length(headers: Mapping[str, str]) -> int | None:

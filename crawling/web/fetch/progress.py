@@ -55,17 +55,17 @@ class ProgressBoard:
     def join(self, number: int) -> None:
         """From now on, show the reports of this thread on the board, under its number."""
 
-        def tell(step: FetchStep, url: str | None) -> None:
+        def note_step(step: FetchStep, url: str | None) -> None:
             before = self._lines.get(number)
             where = url if url is not None else before.url if before else ""
             if before is None or (before.step, before.url) != (step, where):
                 self._lines[number] = ThreadProgress(step, where, time.time())
 
-        _teller.set(tell)
-        tell(FetchStep.WAITING_FOR_HOST, "")
+        _teller.set(note_step)
+        note_step(FetchStep.WAITING_FOR_HOST, "")
 
     @contextmanager
-    def aside(self, number: int, url: str) -> Iterator[None]:
+    def hide_thread(self, number: int, url: str) -> Iterator[None]:
         """Show that thread `number` reads another URL's page, until the block ends. Then show its
         former step again.
         """

@@ -8,7 +8,7 @@ from dataclasses import replace
 from crawling.web.addresses import WEB, Address, BadUrl, read_address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.fetch.http import Fetched
-from crawling.web.robots import MAX_ROBOTS_BYTES, with_whole_sitemaps
+from crawling.web.robots import MAX_ROBOTS_BYTES, resolve_sitemaps
 from crawling.web.statuses import FetchStatus, is_redirect
 
 #: section 2.3.1.2 requires at least five
@@ -30,11 +30,11 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
         answer = get(address, hop)
         if answer is None:
             return None
-        status, _ = as_read(answer)
+        status, _ = status_and_text(answer)
         if status in NO_REDIRECTS:
             break
         if not is_redirect(status):
-            return _found_at(address, answer) if hop else answer
+            return _with_whole_sitemaps(address, answer) if hop else answer
         if not answer.location:
             break
         try:
@@ -46,14 +46,14 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
     return Fetched(404)
 
 
-def _found_at(address: Address, answer: Fetched) -> Fetched:
+def _with_whole_sitemaps(address: Address, answer: Fetched) -> Fetched:
     """The answer from another address, to which its sitemaps are relative."""
     body = answer.body.start(MAX_ROBOTS_BYTES)
-    whole = with_whole_sitemaps(body, address.url)
+    whole = resolve_sitemaps(body, address.url)
     return answer if whole == body else replace(answer, body=DocumentStream.of(whole))
 
 
-def as_read(answer: Fetched) -> tuple[int, bytes]:
+def status_and_text(answer: Fetched) -> tuple[int, bytes]:
     """Status and body as they are stored. Of a file that is too large, or takes too much to decode,
     the beginning counts (section 2.5).
     """

@@ -45,22 +45,22 @@ MOST_NAME_BYTES = 4 * 1024 * 1024
 SORTING = Lock()
 
 
-def as_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> DocumentStream:
+def listing_page(path: bytes, entries: Iterable[tuple[bytes, bool]]) -> DocumentStream:
     """The page that represents a directory. entries: names, each with whether it is a directory."""
     title = escape(path.decode(errors="replace"))
     head = f"<!doctype html><title>Index of {title}</title>\n<h1>Index of {title}</h1>\n"
     page, size = new_spool(), 0
     with SORTING:
         lines = (
-            _link(name + b"/" if is_directory else name) + "\n"
-            for name, is_directory in sorted(_within_limits(entries))
+            _listing_link(name + b"/" if is_directory else name) + "\n"
+            for name, is_directory in sorted(_limit_entries(entries))
         )
         for line in chain([head], lines):
             size += page.write(line.encode())
     return DocumentStream(page, size)
 
 
-def _within_limits(entries: Iterable[tuple[bytes, bool]]) -> Iterator[tuple[bytes, bool]]:
+def _limit_entries(entries: Iterable[tuple[bytes, bool]]) -> Iterator[tuple[bytes, bool]]:
     size = 0
     for number, entry in enumerate(entries):
         size += len(entry[0])
@@ -69,12 +69,12 @@ def _within_limits(entries: Iterable[tuple[bytes, bool]]) -> Iterator[tuple[byte
         yield entry
 
 
-def type_of(path: str) -> str:
+def guessed_type(path: str) -> str:
     """The Content-Type by the suffix of a name; unknown for a compressed file."""
     kind, coding = guess_type(path)
     return "application/octet-stream" if coding or not kind else kind
 
 
-def _link(name: bytes) -> str:
+def _listing_link(name: bytes) -> str:
     """A relative link to a name; `./` keeps the text before a colon from becoming a scheme."""
     return f'<p><a href="./{quote_from_bytes(name)}">{escape(name.decode(errors="replace"))}</a>'

@@ -40,7 +40,7 @@ class _SizeLimit(Exception):
 
 class TcpConnection:
     """The connection over which a package's protocol sends and receives. Its methods raise
-    exceptions of requests, which `converse` turns into statuses.
+    exceptions of requests, which `fetch_by_dialogue` turns into statuses.
     """
 
     def __init__(self, task: FetchTask, line: socket.socket, until: float) -> None:
@@ -108,14 +108,14 @@ class TcpConnection:
                 return
 
 
-def converse(task: FetchTask, dialogue: Callable[[TcpConnection], Fetched]) -> Fetched:
+def fetch_by_dialogue(task: FetchTask, dialogue: Callable[[TcpConnection], Fetched]) -> Fetched:
     """Connect to the task's vetted address and port, and return the result of the dialogue.
 
     Never raises because of a server.
     """
     began = time.monotonic()
     try:
-        with _connected(task) as line:
+        with _connect(task) as line:
             report_step(FetchStep.READING)
             found = dialogue(TcpConnection(task, line, began + task.document_seconds))
     except _SizeLimit:
@@ -128,7 +128,7 @@ def converse(task: FetchTask, dialogue: Callable[[TcpConnection], Fetched]) -> F
     return replace(found, seconds=seconds, http_status=max(0, found.status))
 
 
-def _connected(task: FetchTask) -> socket.socket:
+def _connect(task: FetchTask) -> socket.socket:
     report_step(FetchStep.CONNECTING)
     # an IP address and not a name, so nothing is looked up
     place = str(ip_address(task.dial)), task.address.port

@@ -21,7 +21,7 @@ from requests.exceptions import (
 from urllib3 import HTTPHeaderDict
 
 from crawling.web.document_stream import new_spool
-from crawling.web.fetch.deferred_work import do_deferred, do_ready, has_deferred
+from crawling.web.fetch.deferred_work import do_next_deferred, do_ready_work, has_deferred_work
 from crawling.web.fetch.progress import FetchStep, report_step
 from crawling.web.fetch.transfer_errors import (
     AnswerTooSlow,
@@ -262,7 +262,7 @@ class Transfer:
         """
         self._gate.begin(curl)
         if not self._gate.has_kept:
-            do_deferred()  # otherwise the work would be done within the time for connecting
+            do_next_deferred()  # otherwise the work would be done within the time for connecting
         for option, callback in (
             (pycurl.OPENSOCKETFUNCTION, self._open_socket),
             (pycurl.PREREQFUNCTION, self._note_request),
@@ -270,7 +270,7 @@ class Transfer:
             (pycurl.WRITEFUNCTION, self._take_piece),
             (pycurl.XFERINFOFUNCTION, self._note_progress),
         ):
-            curl.setopt(option, self._keeping_faults(callback))
+            curl.setopt(option, self._store_faults(callback))
         self._watch.begin()
         try:
             curl.perform()
@@ -278,7 +278,7 @@ class Transfer:
                 raise ChunkedEncodingError("the answer breaks off in its head")
         except pycurl.error as error:
             if isinstance(self._fault, ReadTimeout) or not self._fault:
-                self.is_broken_off = not self._is_enough and self._says_all_in_its_head()
+                self.is_broken_off = not self._is_enough and self._has_whole_answer_in_head()
             if self._fault and not self.is_broken_off:
                 raise self._fault from None
             if not (self._is_enough or self.is_broken_off):
@@ -287,7 +287,7 @@ class Transfer:
             self._gate.close()
             self._watch.tell()
 
-    def _says_all_in_its_head(self) -> bool:
+    def _has_whole_answer_in_head(self) -> bool:
         """Whether the answer counts although its body is incomplete."""
         return self.head.status >= FIRST_WITHOUT_BODY
 
@@ -298,17 +298,17 @@ class Transfer:
             return StaleConnection(f"what came over a kept connection is no answer: {fault}")
         return fault
 
-    def _keeping_faults(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+    def _store_faults(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a callback so that its error ends the transfer and is raised again by `run`."""
 
-        def call(*given: Any) -> Any:
+        def call_or_store_fault(*given: Any) -> Any:
             try:
                 return callback(*given)
             except BaseException as fault:
                 self._fault = self._fault or fault
                 return END
 
-        return call
+        return call_or_store_fault
 
     def _open_socket(self, purpose: int, address: Any) -> socket:
         """Open a socket to a vetted address, and only once.
@@ -330,17 +330,17 @@ class Transfer:
         after `_note_request`, the request is being sent. Deferred work that is not ready then is
         done at a later call, since this answer may take long.
         """
-        if self._is_asked and (not self._is_awaited or has_deferred()):
+        if self._is_asked and (not self._is_awaited or has_deferred_work()):
             self._is_awaited, began = True, time.monotonic()
-            if do_ready():
+            if do_ready_work():
                 self._watch.excuse(time.monotonic() - began)
         return self._watch.tick()
 
     def _take_line(self, line: bytes) -> int | None:
         self._watch.add(line)
-        return self._line(line)
+        return self._process_line(line)
 
-    def _line(self, line: bytes) -> int | None:
+    def _process_line(self, line: bytes) -> int | None:
         if not self._is_asked or self.head.status:  # the head of a proxy, or a trailer
             return None
         if not self.head.lines and self._gate.is_left_over():

@@ -135,13 +135,13 @@ def _forms(document: turbohtml.Document, text: str) -> Iterable[Form]:
     forms: dict[turbohtml.Element, Form] = {}
     found: list[tuple[Control, turbohtml.Element, turbohtml.Element | None]] = []
     ids: dict[str, turbohtml.Element] = {}
-    for element, place in _elements(document):
+    for element, place in _form_elements(document):
         if (name := element.attr("id")) is not None:
             ids.setdefault(name, element)
         if element.tag == "form":
             forms[element] = Form(element)
         elif element.tag in SUBMITTABLE and not place.is_out:
-            found.append((_control(element, place), element, place.form))
+            found.append((_control_of_element(element, place), element, place.form))
     by_parser = _parser_owners(forms, [element for _, element, _ in found], text)
     for control, element, around in found:
         named = element.attr("form")
@@ -153,7 +153,7 @@ def _forms(document: turbohtml.Document, text: str) -> Iterable[Form]:
     return list(forms.values())[:MOST_FORMS]
 
 
-def _elements(document: turbohtml.Document) -> Iterator[tuple[turbohtml.Element, _Place]]:
+def _form_elements(document: turbohtml.Document) -> Iterator[tuple[turbohtml.Element, _Place]]:
     """The HTML elements outside templates, in tree order, each with its surroundings."""
     open_places: list[_Place] = []
     for number, element in enumerate(document.iter_elements()):
@@ -193,8 +193,8 @@ def _parser_owners(
     """The forms of controls that are between the tags of a form, although a table or a mistake has
     ended the form early in the tree (section 13.2.6.1, the form element pointer).
     """
-    begun = {_position(form): form for form in forms}
-    wanted = {_position(control): control for control in controls}
+    begun = {_source_position(form): form for form in forms}
+    wanted = {_source_position(control): control for control in controls}
     owners: dict[turbohtml.Element, turbohtml.Element] = {}
     pointer, templates = None, 0
     for token in turbohtml.tokenize(text):
@@ -210,29 +210,29 @@ def _parser_owners(
     return owners
 
 
-def _position(element: turbohtml.Element) -> tuple[int | None, int | None]:
+def _source_position(element: turbohtml.Element) -> tuple[int | None, int | None]:
     return element.source_line, element.source_col
 
 
-def _control(element: turbohtml.Element, place: _Place) -> Control:
+def _control_of_element(element: turbohtml.Element, place: _Place) -> Control:
     control = Control(
         element,
-        _kind(element),
+        _kind_of_control(element),
         element.attr("name") or "",
         element.attr("value") or "",
         place.is_disabled or _has_attribute(element, "disabled"),
         _has_attribute(element, "checked"),
     )
     if control.kind == "select":
-        control.options = _options(element)
+        control.options = _options_of_select(element)
     elif control.kind == "textarea":
         control.value = element.text.replace("\r\n", "\n").replace("\r", "\n")
     elif element.tag == "input":
-        control.value = _sanitized(control.kind, control.value, element)
+        control.value = _sanitize_value(control.kind, control.value, element)
     return control
 
 
-def _kind(element: turbohtml.Element) -> str:
+def _kind_of_control(element: turbohtml.Element) -> str:
     stated = (element.attr("type") or "").lower()
     if element.tag == "input":
         return stated if stated in KINDS else "text"
@@ -245,7 +245,7 @@ def one_line(value: str) -> str:
     return value.translate(NEWLINES)
 
 
-def _sanitized(kind: str, value: str, element: turbohtml.Element) -> str:
+def _sanitize_value(kind: str, value: str, element: turbohtml.Element) -> str:
     """The value, made valid for a control of this kind."""
     if kind in LINES:
         line = one_line(value)
@@ -269,7 +269,7 @@ def _middle_value(element: turbohtml.Element) -> str:
     return f"{middle:.15g}"
 
 
-def _options(select: turbohtml.Element) -> list[Option]:
+def _options_of_select(select: turbohtml.Element) -> list[Option]:
     """The options of a `select` element. The ones that a browser would select are selected (section
     4.10.7).
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from crawling.web.addresses import BadUrl
 from crawling.web.forms.controls import BUTTONS, LINES, Control, Form, FormPage, one_line
-from crawling.web.forms.submission import Entry, NotSent, Submission, default_button, submit
+from crawling.web.forms.submission import Entry, NotSent, Submission, default_button, submit_form
 
 #: kinds of controls without input from a user
 UNTYPED = BUTTONS | {"hidden", "file"}
@@ -56,25 +56,25 @@ def is_same_form(page: FormPage, form: Form, fields: Mapping[str, str]) -> bool:
     return any(asked <= _control_names(other) for other in page.forms)
 
 
-def fill_in(form: Form, page: FormPage, fields: Mapping[str, str]) -> Submission:
+def fill_in_and_submit(form: Form, page: FormPage, fields: Mapping[str, str]) -> Submission:
     """Send the form with these fields filled in, and its other fields unchanged. A field that the
     form lacks is sent, too, since scripts would have added it.
 
     Raises NotSent.
     """
-    button = _button(form, fields)
+    button = _button_named(form, fields)
     missing = [
         Entry(name, value)
         for name, value in fields.items()
         if not (button and button.name == name) and not _set_control(form, name, value)
     ]
     try:
-        return submit(form, page, button or default_button(form), missing)
+        return submit_form(form, page, button or default_button(form), missing)
     except BadUrl as error:
         raise NotSent(f"its form is sent to what is no address ({error})") from error
 
 
-def _button(form: Form, fields: Mapping[str, str]) -> Control | None:
+def _button_named(form: Form, fields: Mapping[str, str]) -> Control | None:
     """The button that a field names; by its value if several buttons have the name. It then sends
     the value of the field.
     """
@@ -95,7 +95,7 @@ def _set_control(form: Form, name: str, value: str) -> bool:
         control for control in form.controls if control.name == name and not control.is_disabled
     ]
     choices = [control for control in there if control.kind in ("radio", "checkbox", "select")]
-    chosen = [_choose(control, value) for control in choices]
+    chosen = [_choose_option(control, value) for control in choices]
     if any(chosen):
         return True
     texts = [control for control in there if control.kind not in UNTYPED and control not in choices]
@@ -106,7 +106,7 @@ def _set_control(form: Form, name: str, value: str) -> bool:
     return False
 
 
-def _choose(control: Control, value: str) -> bool:
+def _choose_option(control: Control, value: str) -> bool:
     """Choose the option with this value or this text. Without such an option nothing is chosen.
     Return whether a browser would now send the value.
     """

@@ -10,7 +10,7 @@ from unicodedata import bidirectional
 from urllib.parse import quote
 
 from crawling.web.addresses import WEB, Address, read_address
-from crawling.web.content.encodings import encoded, encoding_name, output_encoding
+from crawling.web.content.encodings import encode_with_references, encoding_name, output_encoding
 from crawling.web.forms.controls import Control, Form, FormPage
 
 URLENCODED = "application/x-www-form-urlencoded"
@@ -52,16 +52,20 @@ def default_button(form: Form) -> Control | None:
     )
 
 
-def submit(
+def submit_form(
     form: Form, page: FormPage, button: Control | None, more: Sequence[Entry] = ()
 ) -> Submission:
     """Send a form by one of its buttons, or by none. more: entries besides those of its controls.
 
     Raises NotSent, or BadUrl for an action that is not a URL.
     """
-    encoding = _encoding(form, page)
+    encoding = _form_encoding(form, page)
     entries = [
-        *(entry for control in form.controls for entry in _entries(control, button, encoding)),
+        *(
+            entry
+            for control in form.controls
+            for entry in _entries_of_control(control, button, encoding)
+        ),
         *more,
     ]
     action = _stated_attribute(form, button, "action")
@@ -71,11 +75,11 @@ def submit(
     match _stated_attribute(form, button, "method").lower():
         case "post":
             kind = _stated_attribute(form, button, "enctype").lower()
-            content_type, body = _body(kind, entries, encoding)
+            content_type, body = _request_body(kind, entries, encoding)
             return Submission(address, body, content_type)
         case "dialog":
             raise NotSent("its form only closes a dialog")
-    query = _urlencoded(entries, encoding).decode()
+    query = _urlencoded_body(entries, encoding).decode()
     return Submission(read_address(f"{address.url.partition('?')[0]}?{query}"), None)
 
 
@@ -85,7 +89,7 @@ def _stated_attribute(form: Form, button: Control | None, name: str) -> str:
     return (form.element.attr(name) or "" if said is None else said).strip("\t\n\f\r ")
 
 
-def _encoding(form: Form, page: FormPage) -> str:
+def _form_encoding(form: Form, page: FormPage) -> str:
     """The encoding that the form states, or else the page's (pick an encoding for the form)."""
     asked = form.element.attr("accept-charset")
     if asked is None:
@@ -95,7 +99,7 @@ def _encoding(form: Form, page: FormPage) -> str:
     return output_encoding(name)
 
 
-def _entries(control: Control, button: Control | None, encoding: str) -> Iterator[Entry]:
+def _entries_of_control(control: Control, button: Control | None, encoding: str) -> Iterator[Entry]:
     """The entries that a control sends (section 4.10.22.4, constructing the entry list)."""
     if control.is_disabled or (control.is_button and control is not button):
         return
@@ -104,7 +108,7 @@ def _entries(control: Control, button: Control | None, encoding: str) -> Iterato
         yield from (Entry(*entry, is_file) for entry in _submitted_values(control, encoding))
         written = control.element.attr("dirname")
         if written and control.kind in WITH_DIRECTION:
-            yield Entry(written, _direction(control))
+            yield Entry(written, _text_direction(control))
 
 
 def _submitted_values(control: Control, encoding: str) -> Iterator[tuple[str, str]]:
@@ -126,7 +130,7 @@ def _submitted_values(control: Control, encoding: str) -> Iterator[tuple[str, st
             yield name, control.value
 
 
-def _direction(control: Control) -> str:
+def _text_direction(control: Control) -> str:
     """The direction in which the text of a control is written (section 3.2.6.4)."""
     around = control.element.closest("[dir]")
     said = (around.attr("dir") or "").lower() if around else ""
@@ -136,49 +140,50 @@ def _direction(control: Control) -> str:
     return "rtl" if said == "rtl" else "ltr"
 
 
-def _body(kind: str, entries: Sequence[Entry], encoding: str) -> tuple[str, bytes]:
+def _request_body(kind: str, entries: Sequence[Entry], encoding: str) -> tuple[str, bytes]:
     if kind == MULTIPART:
         boundary = f"----formdata{token_hex(12)}"
-        return f"{MULTIPART}; boundary={boundary}", _multipart(entries, encoding, boundary)
+        return f"{MULTIPART}; boundary={boundary}", _multipart_body(entries, encoding, boundary)
     if kind == PLAIN:
-        lines = (f"{_crlf(name)}={_crlf(value)}\r\n" for name, value, _ in entries)
-        return PLAIN, _encoded("".join(lines), encoding)
-    return URLENCODED, _urlencoded(entries, encoding)
+        lines = (f"{_crlf_lines(name)}={_crlf_lines(value)}\r\n" for name, value, _ in entries)
+        return PLAIN, _encode_text("".join(lines), encoding)
+    return URLENCODED, _urlencoded_body(entries, encoding)
 
 
-def _urlencoded(entries: Sequence[Entry], encoding: str) -> bytes:
+def _urlencoded_body(entries: Sequence[Entry], encoding: str) -> bytes:
     """application/x-www-form-urlencoded (URL Standard, section 5.2)."""
     return "&".join(
-        f"{_percent(name, encoding)}={_percent(value, encoding)}" for name, value, _ in entries
+        f"{_percent_encode(name, encoding)}={_percent_encode(value, encoding)}"
+        for name, value, _ in entries
     ).encode()
 
 
-def _percent(text: str, encoding: str) -> str:
-    written = quote(_encoded(_crlf(text), encoding), safe=" *")
+def _percent_encode(text: str, encoding: str) -> str:
+    written = quote(_encode_text(_crlf_lines(text), encoding), safe=" *")
     return written.replace("~", "%7E").replace(" ", "+")
 
 
-def _multipart(entries: Sequence[Entry], encoding: str, boundary: str) -> bytes:
+def _multipart_body(entries: Sequence[Entry], encoding: str, boundary: str) -> bytes:
     """multipart/form-data (RFC 7578, with the names as section 4.10.22.8 writes them)."""
     parts: list[bytes] = []
     for name, value, is_file in entries:
-        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_escaped(name)}"'
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_escape_name(name)}"'
         head += '; filename=""\r\nContent-Type: application/octet-stream' if is_file else ""
-        parts.append(_encoded(f"{head}\r\n\r\n{_crlf(value)}\r\n", encoding))
+        parts.append(_encode_text(f"{head}\r\n\r\n{_crlf_lines(value)}\r\n", encoding))
     return b"".join([*parts, f"--{boundary}--\r\n".encode()])
 
 
-def _escaped(name: str) -> str:
-    return _crlf(name).translate(ESCAPES)
+def _escape_name(name: str) -> str:
+    return _crlf_lines(name).translate(ESCAPES)
 
 
-def _crlf(text: str) -> str:
+def _crlf_lines(text: str) -> str:
     """The text with line ends as forms send them."""
     return "\r\n".join(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
 
 
-def _encoded(text: str, encoding: str) -> bytes:
+def _encode_text(text: str, encoding: str) -> bytes:
     """The text in the encoding. A character that the encoding lacks becomes a numeric reference
     (Encoding Standard, 6.1).
     """
-    return encoded(text, encoding_name(encoding) or encoding)
+    return encode_with_references(text, encoding_name(encoding) or encoding)

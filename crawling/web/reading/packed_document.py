@@ -39,7 +39,7 @@ IN_PART = {
 NUMBER, WHOLE = "#", "="
 
 
-def pack(document: Document, facts: TextFacts) -> bytes:
+def pack_document(document: Document, facts: TextFacts) -> bytes:
     """Pack what an HTML document has, which is neither a sitemap's root nor notes on links."""
     about = document.metadata
     parts = [
@@ -76,10 +76,10 @@ def _unpacked_key(packed: str) -> int | bytes | None:
     kind, key = packed[:1], packed[1:]
     if kind == WHOLE:
         return bytes.fromhex(key)
-    return _number(key) if kind == NUMBER else None
+    return _read_number(key) if kind == NUMBER else None
 
 
-def _number(text: str) -> int:
+def _read_number(text: str) -> int:
     """A number of 64 bits, signed. Raises ValueError for others."""
     number = int(text)
     if number.bit_length() > 63:
@@ -96,7 +96,7 @@ class Unpacker:
         self._known: dict[str, Address] = {}
 
     def unpack(self, packed: bytes) -> tuple[Document, TextFacts]:
-        """Raises ValueError if `pack` cannot have made the bytes."""
+        """Raises ValueError if `pack_document` cannot have made the bytes."""
         size, _, rest = packed.partition(b"\n")
         end = int(size)
         links, values, *parts = rest[:end].decode(errors=ERRORS).split(MARK)
@@ -113,7 +113,7 @@ class Unpacker:
         document = Document(
             title=title,
             charset=charset,
-            links=self._addresses(parts[WORDS:behind]),
+            links=self._shared_addresses(parts[WORDS:behind]),
             text=text,
             metadata=DocumentMetadata(author, description, language, canonical),
             extracted=list(zip(extracted[::2], extracted[1::2], strict=True)),
@@ -124,13 +124,13 @@ class Unpacker:
         )
         facts = TextFacts.of(
             abstract,
-            _number(simhash) if simhash else None,
+            _read_number(simhash) if simhash else None,
             _unpacked_key(key),
-            {_number(mark) & 0xFFFFFFFF for mark in marks.split()},
+            {_read_number(mark) & 0xFFFFFFFF for mark in marks.split()},
         )
         return document, facts
 
-    def _addresses(self, urls: list[str]) -> list[Address]:
+    def _shared_addresses(self, urls: list[str]) -> list[Address]:
         if len(self._known) > MOST_SHARED:
             self._known = {}
         known, found = self._known, []

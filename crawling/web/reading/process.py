@@ -20,7 +20,7 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from crawling.machine.sandbox import Program, ProgramSandbox, SandboxLimits, end
+from crawling.machine.sandbox import Program, ProgramSandbox, SandboxLimits, end_program
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.documents.base import Document, DocumentSource
 from crawling.web.reading.packed_document import Unpacker
@@ -33,7 +33,7 @@ from crawling.web.reading.shared_slots import (
     SLOTS,
     mark_of_protocols,
     put_document,
-    result_in,
+    read_result,
 )
 
 PROGRAM = "crawling.web.reading.program"
@@ -115,7 +115,7 @@ class ReadingProcess:
         fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
         self._memory = mmap.mmap(descriptor, SLOTS * SLOT_BYTES)
         try:
-            self._program = _start(descriptor, its_link.fileno(), cores)
+            self._program = _start_program(descriptor, its_link.fileno(), cores)
         finally:
             os.close(descriptor)
             its_link.close()
@@ -177,7 +177,7 @@ class ReadingProcess:
             self._free.append(ahead.slot)
             return None
         try:
-            packed = result_in(self._memory, ahead.slot, size)
+            packed = read_result(self._memory, ahead.slot, size)
             document, ahead.facts = self._unpacker.unpack(packed)
         except MemoryError:
             return None
@@ -228,12 +228,12 @@ class ReadingProcess:
     def end(self) -> None:
         """End the process; threads that wait for it go on."""
         self._give_up()
-        end(self._program)
+        end_program(self._program)
         with self._sending, self._receiving:
             self._link.close()
 
 
-def _start(memory: int, link: int, cores: Sequence[int]) -> Program:
+def _start_program(memory: int, link: int, cores: Sequence[int]) -> Program:
     limits = SandboxLimits(MEMORY_BYTES, None, LONGEST_SECONDS, SLOT_BYTES, cores=cores)
     program = ProgramSandbox(PROGRAM, str(memory), str(link), limits=limits)
     return program.start_silent(kept_open=(memory, link))

@@ -13,7 +13,7 @@ from crawling.machine.memory_limit import keep_free_memory
 from crawling.machine.sandbox_program import run_sandboxed
 from crawling.web.content.text_facts import TextFacts
 from crawling.web.documents import html
-from crawling.web.reading.packed_document import pack
+from crawling.web.reading.packed_document import pack_document
 from crawling.web.reading.shared_slots import (
     NOT_READ,
     READY,
@@ -21,7 +21,7 @@ from crawling.web.reading.shared_slots import (
     RESULT,
     mark_of_protocols,
     put_result,
-    source_in,
+    read_source,
 )
 
 #: the most processor time of a document; reading is linear, and takes milliseconds
@@ -43,7 +43,7 @@ def main(memory_descriptor: str, link_descriptor: str) -> None:
     while request := link.recv(REQUEST.size):
         slot, head, size = REQUEST.unpack(request)
         _limit_processor_time()
-        link.send(RESULT.pack(slot, _read_in_memory(memory, slot, head, size)))
+        link.send(RESULT.pack(slot, _read_slot(memory, slot, head, size)))
 
 
 def _limit_processor_time() -> None:
@@ -51,14 +51,14 @@ def _limit_processor_time() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + CPU_SECONDS, hard))
 
 
-def _read_in_memory(memory: mmap.mmap, slot: int, head: int, size: int) -> int:
+def _read_slot(memory: mmap.mmap, slot: int, head: int, size: int) -> int:
     try:
-        source, is_listed = source_in(memory, slot, head, size)
+        source, is_listed = read_source(memory, slot, head, size)
         document = html.read(source)
         facts = TextFacts(
             document.text, source.url, document.title, has_key=True, is_listed=is_listed
         )
-        return put_result(memory, slot, pack(document, facts))
+        return put_result(memory, slot, pack_document(document, facts))
     except MemoryError:  # the work process may have more
         return NOT_READ
 

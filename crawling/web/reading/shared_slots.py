@@ -56,7 +56,7 @@ def put_document(
     return head, len(body)
 
 
-def source_in(memory: mmap.mmap, slot: int, head: int, size: int) -> tuple[DocumentSource, bool]:
+def read_source(memory: mmap.mmap, slot: int, head: int, size: int) -> tuple[DocumentSource, bool]:
     """The document that `put_document` has put there, and whether it is listed."""
     begin = slot * SLOT_BYTES
     body = DocumentStream.of(memory[begin + head : begin + head + size])
@@ -73,6 +73,6 @@ def put_result(memory: mmap.mmap, slot: int, packed: bytes) -> int:
     return len(packed)
 
 
-def result_in(memory: mmap.mmap, slot: int, size: int) -> bytes:
+def read_result(memory: mmap.mmap, slot: int, size: int) -> bytes:
     """The read document that `put_result` has put there."""
     return memory[slot * SLOT_BYTES : slot * SLOT_BYTES + min(size, SLOT_BYTES)]

@@ -18,7 +18,7 @@ from struct import Struct
 from time import monotonic
 from typing import Any
 
-from crawling.machine.sandbox import ProgramSandbox, SandboxLimits, end
+from crawling.machine.sandbox import ProgramSandbox, SandboxLimits, end_program
 from crawling.web.rendering.chromium import chromium_path, noted_processes
 from crawling.web.rendering.folders import make_folder
 from crawling.web.rendering.messages import (
@@ -268,7 +268,7 @@ class BrowserProcess:
         with suppress(OSError):
             self._link.shutdown(socket.SHUT_RDWR)
         self._kill_all()
-        end(self._program)
+        end_program(self._program)
         self._settle_all()
         if hasattr(self, "_reader"):
             self._reader.join()

@@ -11,7 +11,7 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from crawlsite.private_files import close_to_others
+from crawlsite.private_files import deny_others
 
 #: the file in STATIC_ROOT that says from which files the others were made; it is written last
 MARK = "made-from.sha256"
@@ -24,7 +24,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, **options: Any) -> None:
-        close_to_others((settings.STATE_DIR, settings.ARCHIVE_DIR))
+        deny_others((settings.STATE_DIR, settings.ARCHIVE_DIR))
         # in one process, since each would begin with a second of imports
         call_command("migrate", verbosity=0)
         collect_static_files()
@@ -36,7 +36,7 @@ def collect_static_files() -> None:
 
     Raises OSError if STATIC_ROOT cannot be written to.
     """
-    mark, sources = settings.STATIC_ROOT / MARK, _sources()
+    mark, sources = settings.STATIC_ROOT / MARK, _source_digest()
     if mark.is_file() and mark.read_text() == sources:
         return
     mark.unlink(missing_ok=True)
@@ -45,7 +45,7 @@ def collect_static_files() -> None:
     mark.write_text(sources)
 
 
-def _sources() -> str:
+def _source_digest() -> str:
     """A digest of the names, sizes and times of all static files, and of the way they are stored.
     It takes 20 ms; to read the files would take ten times as long.
     """

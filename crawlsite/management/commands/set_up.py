@@ -15,7 +15,7 @@ from crawling.dashboard.management.command_errors import plain_errors
 from crawling.installation.pools import default_classes, default_pool
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.crawls.examples import DEMO_ADDRESS, demo_web
+from crawling.runs.crawls.examples import DEMO_ADDRESS, demo_address
 from crawling.runs.start import start_run
 from crawlsite.administration.accounts import make_roles
 from crawlsite.administration.passwords import give_password
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         with plain_errors():
             make_roles()
             _make_pool()
-            self._first_administrator()
+            self._create_first_administrator()
             if settings.DEMO:
                 self._create_demo_crawl()
             else:
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         # decides by its rows
         self.check(tags=[checks.Tags.database], databases=["default"], fail_level=checks.CRITICAL)
 
-    def _first_administrator(self) -> None:
+    def _create_first_administrator(self) -> None:
         if User.objects.filter(is_superuser=True).exists():
             return
         password = give_password(User.objects.create_superuser("admin"))
@@ -73,7 +73,7 @@ class Command(BaseCommand):
             crawl = create_crawl(
                 {
                     "name": f"Demo: the {section}",
-                    "seeds": [f"{demo_web()}{section}/"],
+                    "seeds": [f"{demo_address()}{section}/"],
                     "delay_seconds": 0.5,
                     "claim": {"bandwidth": int(bandwidth * DEMO_SHARE)},
                 }

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from crawling.base.errors import WrongState
 from crawling.dashboard.management.command_errors import plain_errors
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from experiments.form import (
     CHOICES,
     DEFAULT_BOUND_SECONDS,
@@ -26,7 +26,7 @@ from experiments.form import (
     DEFAULT_REQUESTS,
     DEFAULT_SEED,
     ExperimentForm,
-    make_checked,
+    make_checked_experiment,
 )
 from experiments.models import ExperimentKind
 from experiments.report import ExperimentView, as_dict, experiment_view
@@ -92,15 +92,15 @@ class Command(BaseCommand):
             self._run(form.cleaned_data, as_json=options["json"])
 
     def _run(self, asked: dict[str, Any], *, as_json: bool) -> None:
-        experiment = make_checked(**asked)
+        experiment = make_checked_experiment(**asked)
         what = "crawls" if experiment.kind == ExperimentKind.SHIFTS else "requests"
         self.stderr.write(
             f"{experiment}: {experiment.requests} {what} under {', '.join(experiment.policies)}, "
             f"bound {experiment.bound_seconds:g} s …"
         )
         try:
-            with _interrupted_by_sigterm():
-                work_here(experiment.job)
+            with _sigterm_as_interrupt():
+                run_in_this_process(experiment.job)
         except WrongState:
             if not experiment.job.cancelled_at:
                 raise
@@ -124,15 +124,15 @@ class Command(BaseCommand):
 
 
 @contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
+def _sigterm_as_interrupt() -> Iterator[None]:
     """Handle SIGTERM like Ctrl-C: the experiment is broken off in order, and gives back what it
     holds.
     """
 
-    def interrupt(signum: int, frame: FrameType | None) -> None:
+    def raise_interrupt(signum: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, raise_interrupt)
     try:
         yield
     finally:

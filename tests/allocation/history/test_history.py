@@ -15,8 +15,13 @@ from allocation.errors import LedgerUnreadable, UnknownEvent
 from allocation.history import checkpoints
 from allocation.history.as_of import bank_as_of
 from allocation.history.audit import audit_pool
-from allocation.history.chart import SAMPLES, SPANS, chart_of
-from allocation.history.listing import EventFilter, list_events, neighbours_of_event, next_of_kinds
+from allocation.history.chart import SAMPLES, SPANS, utilisation_chart
+from allocation.history.listing import (
+    EventFilter,
+    list_events,
+    neighbours_of_event,
+    next_events_by_kind,
+)
 from allocation.models import Event, LedgerCheckpoint, Pool, Process, UseMinute, WaitCount
 from allocation.services import (
     forget_use,
@@ -165,7 +170,7 @@ def test_the_next_event_of_each_kind_is_found_in_one_query(bank, django_assert_n
             for kind in kinds
         }
         with django_assert_num_queries(1):
-            found = next_of_kinds(bank.pk, 4, process, kinds)
+            found = next_events_by_kind(bank.pk, 4, process, kinds)
         assert found == wanted
         assert any(found.values())
 
@@ -227,7 +232,7 @@ def test_each_entry_of_the_events_leads_to_the_bank_as_of_then(viewer, bank):
 
 @pytest.mark.parametrize("span", list(SPANS))
 def test_chart_ends_with_what_is_so_now(bank, span):
-    chart = chart_of(bank.pk, span)
+    chart = utilisation_chart(bank.pk, span)
 
     assert len(chart.samples) == SAMPLES
     assert all(one.at < other.at for one, other in pairwise(chart.samples))
@@ -240,7 +245,7 @@ def test_chart_counts_who_waited_at_each_time(bank):
         "version::int)"
     )
 
-    waiting = [sample.waiting for sample in chart_of(bank.pk, "all").samples]
+    waiting = [sample.waiting for sample in utilisation_chart(bank.pk, "all").samples]
 
     assert max(waiting) == 1
     assert waiting[0] == 0 == waiting[-1]
@@ -251,13 +256,13 @@ def test_a_chart_by_counts_is_that_of_the_events_alone(bank, monkeypatch):
         "UPDATE allocation_event SET at = clock_timestamp() - make_interval(mins => 60 - 5 * "
         "version::int)"
     )
-    before = [sample[1:] for sample in map(astuple, chart_of(bank.pk, "all").samples)]
+    before = [sample[1:] for sample in map(astuple, utilisation_chart(bank.pk, "all").samples)]
     monkeypatch.setattr("allocation.history.wait_counts.EVERY", 4)
 
     assert (keep_wait_counts(), keep_wait_counts()) == (2, 0)
 
     assert list(WaitCount.objects.values_list("version", "waiting")) == [(4, 0), (8, 1)]
-    assert [astuple(sample)[1:] for sample in chart_of(bank.pk, "all").samples] == before
+    assert [astuple(sample)[1:] for sample in utilisation_chart(bank.pk, "all").samples] == before
     assert audit_pool(bank.pk).findings == ()
 
 
@@ -266,7 +271,7 @@ def test_events_before_a_count_are_not_read_again(bank, monkeypatch):
     keep_wait_counts()
     WaitCount.objects.filter(version=8).update(waiting=7)
 
-    assert chart_of(bank.pk, "all").waiting.latest == 6  # one wait ends behind it
+    assert utilisation_chart(bank.pk, "all").waiting.latest == 6  # one wait ends behind it
     assert audit_pool(bank.pk).findings[0].version == 8
 
 
@@ -275,7 +280,7 @@ def test_chart_of_an_hour_begins_with_what_was_so_before(bank):
         "UPDATE allocation_event SET at = clock_timestamp() - interval '2 hours' WHERE version < 9"
     )
 
-    first = chart_of(bank.pk, "hour").samples[0]
+    first = utilisation_chart(bank.pk, "hour").samples[0]
 
     assert (first.reserved, first.waiting) == ((69,), 1)
 
@@ -289,7 +294,7 @@ def test_what_was_used_stands_beside_what_was_reserved(viewer, bank):
     note_use({bank.pk: {"a": 13}})
     note_use({bank.pk + 1: {"a": 13}})
 
-    [line] = chart_of(bank.pk, "hour").classes
+    [line] = utilisation_chart(bank.pk, "hour").classes
     html = page(viewer, bank, "?span=hour")
     csv = b"".join(viewer.get(reverse("allocation:numbers", args=[bank.pk])))
 
@@ -305,7 +310,7 @@ def test_what_was_used_stands_beside_what_was_reserved(viewer, bank):
 def test_a_class_without_samples_has_no_line_of_use(viewer, bank):
     note_use({bank.pk: {"elsewhere": 9}})
 
-    [line] = chart_of(bank.pk, "hour").classes
+    [line] = utilisation_chart(bank.pk, "hour").classes
 
     assert line.used is None
     assert "used" not in text(page(viewer, bank).select_one("figure.chart figcaption"))

@@ -9,7 +9,7 @@ from allocation.errors import AllocationError
 from allocation.rules import banker, fairness
 from allocation.rules.banker import BankVerdict, State
 from allocation.rules.fairness import QueuedRequest, TurnRules
-from allocation.rules.shares import NO_LIMIT, Member, ShareTerms, ShareUse, classes_beyond
+from allocation.rules.shares import NO_LIMIT, Member, ShareTerms, ShareUse, exceeded_classes
 from tests.allocation.machine.book import Row, Seen, Vector, Wait
 
 
@@ -57,12 +57,12 @@ class PaperBank:
         return number
 
     def change_share(self, share: int, reserved: Vector, limits: Vector) -> None:
-        refuse_if(bool(classes_beyond(reserved, limits)))
+        refuse_if(bool(exceeded_classes(reserved, limits)))
         for row in self.rows.values():
             refuse_if(
                 row.share == share
                 and not row.finished
-                and bool(classes_beyond(row.maximum, limits))
+                and bool(exceeded_classes(row.maximum, limits))
             )
         every = reserved
         for other, terms in self.shares.items():
@@ -86,11 +86,11 @@ class PaperBank:
         others = (0,) * len(claim)
         if any(row.held):
             others = banker.minus(self._use().claimed(row.share), row.maximum)
-        refuse_if(bool(classes_beyond(banker.plus(others, claim), self.shares[row.share].limits)))
+        refuse_if(bool(exceeded_classes(banker.plus(others, claim), self.shares[row.share].limits)))
 
     def register(self, claim: Vector, share: int | None) -> int:
         refuse_if(not banker.fits(claim, self.capacity))
-        refuse_if(share is not None and bool(classes_beyond(claim, self.shares[share].limits)))
+        refuse_if(share is not None and bool(exceeded_classes(claim, self.shares[share].limits)))
         name = len(self.rows) + 1
         self.rows[name] = Row(claim, (0,) * len(claim), share=share)
         return name
@@ -232,7 +232,7 @@ class PaperBank:
         wait = self.waits[request]
         row = self.rows[wait.name]
         state, names = self._state(wait.name)
-        decision = banker.examine(
+        decision = banker.decide_with_evidence(
             state, names.index(wait.name), wait.amounts, state_is_safe=self.is_safe
         )
         use = self._use()

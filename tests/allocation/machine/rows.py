@@ -117,7 +117,7 @@ class RowBank:
         services.change_claim(process=name, maximum=units(*claim))
 
     def pump(self) -> int:
-        return services.pump_pool(pool=self.pool)
+        return services.grant_waiting_requests_of_pool(pool=self.pool)
 
     def check_ledger(self) -> None:
         """Check that the holdings of processes equal their open grants, class by class."""

@@ -9,7 +9,7 @@ from allocation.rules.banker import (
     BankVerdict,
     State,
     decide,
-    examine,
+    decide_with_evidence,
     find_safe_sequence,
     state_after_grant,
     work_vectors,
@@ -144,9 +144,9 @@ def test_from_an_unsafe_state_the_early_exit_would_be_wrong():
 
 
 def test_early_exit_stops_at_the_requester():
-    assert examine(S1, 3, (0, 0, 1)).sequence == (3,)
-    assert examine(S1, 1, (0, 0, 1)).sequence == (1,)
-    assert examine(S1, 4, (0, 1, 0)).sequence == (1, 3, 4)
+    assert decide_with_evidence(S1, 3, (0, 0, 1)).sequence == (3,)
+    assert decide_with_evidence(S1, 1, (0, 0, 1)).sequence == (1,)
+    assert decide_with_evidence(S1, 4, (0, 1, 0)).sequence == (1, 3, 4)
 
 
 def test_deciding_changes_nothing():

@@ -10,17 +10,17 @@ import pytest
 from allocation.rules.banker import (
     BankVerdict,
     State,
-    examine,
+    decide_with_evidence,
     find_safe_sequence,
     finishable_processes,
     work_vectors,
 )
-from allocation.rules.searches import recursive_global, recursive_uncovered
+from allocation.rules.searches import search_globally, search_uncovered
 from benchmarks.allocation.core import chain, full_check, random_state, reduced
 from tests.allocation.rules.states import small
 
 
-@pytest.mark.parametrize("variant", [recursive_global, recursive_uncovered])
+@pytest.mark.parametrize("variant", [search_globally, search_uncovered])
 def test_recursion_finds_the_same_processes(variant):
     random = Random(3)
     for _ in range(1_000):
@@ -30,7 +30,7 @@ def test_recursion_finds_the_same_processes(variant):
         assert sorted(order) == sorted(finishable_processes(state))
 
 
-@pytest.mark.parametrize("search", [finishable_processes, recursive_global, recursive_uncovered])
+@pytest.mark.parametrize("search", [finishable_processes, search_globally, search_uncovered])
 def test_a_search_of_all_decides_as_the_one_that_stops_at_the_requester(search):
     random, waits = Random(5), 0
     for _ in range(1_000):
@@ -39,8 +39,8 @@ def test_a_search_of_all_decides_as_the_one_that_stops_at_the_requester(search):
             continue
         process = random.randrange(len(state.maximum))
         wanted = tuple(random.randint(0, most) for most in state.need[process])
-        verdict = examine(state, process, wanted, search=search).verdict
-        assert verdict == examine(state, process, wanted).verdict
+        verdict = decide_with_evidence(state, process, wanted, search=search).verdict
+        assert verdict == decide_with_evidence(state, process, wanted).verdict
         waits += verdict is BankVerdict.WAIT_UNSAFE
     assert waits > 5
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.reasons import FirstInTurn, OwnShare, explain_queue
+from allocation.reasons import FirstInTurn, OwnShare, explain_turns
 from allocation.rules.banker import BankVerdict, plus
 from allocation.rules.fairness import (
     LIFT,
@@ -17,9 +17,9 @@ from allocation.rules.fairness import (
     QueuedRequest,
     QueueVerdict,
     TurnRules,
-    kept_back,
+    read_verdict,
     turn_refusal,
-    verdict_of,
+    units_kept_back,
 )
 from allocation.rules.shares import ShareUse
 from allocation.wording import UnitWords
@@ -70,7 +70,7 @@ def test_start_leaves_what_is_set_aside_and_the_reserve_unless_it_is_urgent(
             )
         ]
         refused = turn_refusal(rules, start, plus(amounts, free), passed=None)
-        assert list(kept_back(rules, start)) == kept
+        assert list(units_kept_back(rules, start)) == kept
         assert (refused is None) == all(n <= m for n, m in zip(kept, free, strict=True))
 
 
@@ -99,7 +99,7 @@ def test_holders_are_lifted_by_nothing():
 
 
 def test_reason_says_whose_turn_it_is_since_when_and_how_often_it_was_passed():
-    why = explain_queue(
+    why = explain_turns(
         QueueVerdict.WAIT_TURN,
         TurnRules(10, (4,), (0,)),
         QueuedRequest((1,), False),
@@ -117,4 +117,4 @@ def test_reason_says_whose_turn_it_is_since_when_and_how_often_it_was_passed():
 
 @pytest.mark.parametrize("verdict", [*BankVerdict, *QueueVerdict])
 def test_stored_verdict_reads_back(verdict):
-    assert verdict_of(verdict.value) is verdict
+    assert read_verdict(verdict.value) is verdict

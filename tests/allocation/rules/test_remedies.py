@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from allocation.rules.banker import State, find_safe_sequence, fits, minus, plus
 from allocation.rules.remedies import (
     cheapest_release,
-    claims_too_high,
+    excess_claims,
     missing_units,
     stuck_processes,
 )
@@ -30,7 +30,7 @@ def states(draw):
 def test_a_drive_more_or_a_lower_claim_makes_the_tape_drives_safe():
     assert stuck_processes(DRIVES) == [1, 2]
     assert missing_units(DRIVES) == (1,)
-    assert claims_too_high(DRIVES) == {1: (1,)}
+    assert excess_claims(DRIVES) == {1: (1,)}
 
 
 @given(states())
@@ -43,7 +43,7 @@ def test_units_that_are_said_to_be_missing_are_enough(state):
 @given(states())
 def test_claims_that_are_said_to_be_too_high_may_fall_so_far_and_it_is_enough(state):
     maximum = list(state.maximum)
-    for row, less in claims_too_high(state).items():
+    for row, less in excess_claims(state).items():
         maximum[row] = minus(maximum[row], less)
         assert fits(state.allocation[row], maximum[row])
 
@@ -53,7 +53,7 @@ def test_claims_that_are_said_to_be_too_high_may_fall_so_far_and_it_is_enough(st
 @given(states())
 def test_a_safe_state_needs_no_remedy(state):
     if find_safe_sequence(state) is not None:
-        assert (any(missing_units(state)), claims_too_high(state)) == (False, {})
+        assert (any(missing_units(state)), excess_claims(state)) == (False, {})
 
 
 @given(

@@ -15,7 +15,7 @@ from allocation.rules.banker import (
     Decision,
     State,
     decide,
-    examine,
+    decide_with_evidence,
     find_safe_sequence,
     finishable_processes,
     state_after_grant,
@@ -177,8 +177,12 @@ def test_flagged_state_is_searched_whole():
     state = State((2,), ((3,), (2,), (9,)), ((0,), (1,), (1,)))
 
     assert decide(state, 0, (1,)) is BankVerdict.GRANT
-    assert examine(state, 0, (1,), state_is_safe=False) == Decision(BankVerdict.WAIT_UNSAFE, (1, 0))
-    assert examine(state, 1, (1,), state_is_safe=False) == Decision(BankVerdict.GRANT, (1,))
+    assert decide_with_evidence(state, 0, (1,), state_is_safe=False) == Decision(
+        BankVerdict.WAIT_UNSAFE, (1, 0)
+    )
+    assert decide_with_evidence(state, 1, (1,), state_is_safe=False) == Decision(
+        BankVerdict.GRANT, (1,)
+    )
 
 
 @pytest.mark.parametrize("n", [5, 60])

@@ -11,7 +11,7 @@ from allocation.selectors import outcome_of
 from allocation.services import (
     ReleaseStatus,
     finish_process,
-    pump_pool,
+    grant_waiting_requests_of_pool,
     release_resources,
 )
 from allocation.services import grants_on_release as pumping
@@ -193,7 +193,7 @@ def test_pump_beyond_its_bound_asks_to_be_called_again(make_pool, make_process, 
 
     assert Request.objects.filter(state=RequestState.WAITING).count() == 1
     assert Outbox.objects.filter(kind=OutboxKind.PUMP, pool=pool).count() == 1
-    assert pump_pool(pool=pool.pk) == 1
+    assert grant_waiting_requests_of_pool(pool=pool.pk) == 1
 
 
 def test_every_event_carries_available_before_and_after_and_the_order_found(

@@ -63,7 +63,7 @@ class BankOfRows(Bank):
     """A bank in memory, asked by row."""
 
     def verdict_on_row(self, row: int, request: tuple[int, ...]) -> BankVerdict:
-        return self.verdict_on(self.processes[row], request).verdict
+        return self.verdict_on_request(self.processes[row], request).verdict
 
 
 def bank_of(state: State, kept: set[int], *, is_safe: bool) -> BankOfRows:

@@ -13,9 +13,9 @@ from allocation.whatif.draft import (
     ClassText,
     Draft,
     ProcessText,
-    draft_from,
     draft_of,
     read_draft,
+    read_draft_fields,
     read_request,
 )
 from allocation.whatif.examples import EXAMPLES
@@ -170,7 +170,7 @@ def test_what_was_mistyped_elsewhere_stays():
     )
 )
 def test_whatever_is_sent_is_a_draft(lists):
-    draft = draft_from(lists)
+    draft = read_draft_fields(lists)
 
     assert len(draft.rows) == max(
         len(lists.get("process_name", [])), len(lists.get("process_maximum", []))

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from allocation.rules import banker
 from allocation.rules.banker import State
-from allocation.whatif.proofs import MOST_ORDERS, both_scopes, safe_orders, search
+from allocation.whatif.proofs import (
+    MOST_ORDERS,
+    check_in_both_scopes,
+    safe_orders,
+    search_with_comparisons,
+)
 from tests.allocation.textbook import CASES, REQUESTS, S1, Case, rows
 from tests.allocation.whatif.states import sandboxes
 
@@ -19,7 +24,7 @@ small = sandboxes(most=4).map(lambda sandbox: sandbox.state)
 
 @given(small)
 def test_the_search_shown_is_the_bank_s(state):
-    shown = search(state)
+    shown = search_with_comparisons(state)
 
     assert list(shown.order) == banker.finishable_processes(state)
     assert shown.comparisons == len(shown.looks)
@@ -74,7 +79,7 @@ def test_where_the_reduced_check_may_be_used_it_says_the_same_for_less(state, da
     assume(state.maximum)
     process, request = data.draw(requests_of(state))
 
-    scopes = both_scopes(state, process, request)
+    scopes = check_in_both_scopes(state, process, request)
 
     assume(scopes.may_reduce)
     assert scopes.agree
@@ -83,7 +88,7 @@ def test_where_the_reduced_check_may_be_used_it_says_the_same_for_less(state, da
 
 @given(small)
 def test_a_state_alone_is_judged_by_its_holders_if_nobody_claims_more_than_there_is(state):
-    scopes = both_scopes(state)
+    scopes = check_in_both_scopes(state)
 
     assert scopes.agree or not scopes.may_reduce
 
@@ -92,21 +97,23 @@ def test_from_an_unsafe_state_the_reduced_check_would_be_wrong():
     """A can finish; B and C block each other already. The reduced check looks at A only."""
     unsafe = State((1,), ((2,), (9,), (9,)), ((0,), (4,), (4,)))
 
-    scopes = both_scopes(unsafe, 0, (1,))
+    scopes = check_in_both_scopes(unsafe, 0, (1,))
 
     assert (scopes.full_says_safe, scopes.may_reduce) == (False, False)
-    assert not both_scopes(State((2,), ((2,), (9,), (9,)), ((0,), (4,), (4,))), 0, (1,)).agree
+    assert not check_in_both_scopes(
+        State((2,), ((2,), (9,), (9,)), ((0,), (4,), (4,))), 0, (1,)
+    ).agree
 
 
 def test_a_holder_of_nothing_counts_if_it_claims_more_than_there_is():
     overclaiming = State((2,), ((1,), (5,)), ((1,), (0,)))
 
-    assert not both_scopes(overclaiming).claims_fit
-    assert not both_scopes(overclaiming).agree
+    assert not check_in_both_scopes(overclaiming).claims_fit
+    assert not check_in_both_scopes(overclaiming).agree
 
 
 def test_the_reduced_check_of_the_book_s_request_looks_at_one_process():
-    scopes = both_scopes(S1, 1, (1, 0, 2))
+    scopes = check_in_both_scopes(S1, 1, (1, 0, 2))
 
     assert (scopes.reduced.looked_at, scopes.reduced.comparisons) == ((0, 1), 2)
     assert (scopes.full.comparisons, scopes.full_says_safe, scopes.agree) == (7, True, True)
@@ -115,5 +122,5 @@ def test_the_reduced_check_of_the_book_s_request_looks_at_one_process():
 @pytest.mark.parametrize(("state", "process", "text", "answer", "left"), REQUESTS)
 def test_both_scopes_say_what_the_books_say(state, process, text, answer, left):
     if answer in ("grant", "wait_unsafe"):
-        scopes = both_scopes(state, process, rows(text)[0])
+        scopes = check_in_both_scopes(state, process, rows(text)[0])
         assert scopes.full_says_safe == scopes.reduced_says_safe == (answer == "grant")

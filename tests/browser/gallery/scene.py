@@ -16,12 +16,12 @@ from django.test import Client
 from django.utils import timezone
 
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.fetching.preresolver.slots import is_any_taken
 from crawling.installation.identity import set_identity
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import open_jobs
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import CrawlJob, Inquiry, MinuteTotal, Page, Run, RunCount
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.runs.crawls.revisions import edit_crawl
@@ -283,7 +283,7 @@ def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
     for run in crawl.runs.all():
         catch_up(run.pk)
     latest = crawl.runs.get(is_latest=True)
-    read_again(latest.pk)
+    read_run_again(latest.pk)
     read_when_idle(latest.pk)
     # as of a site that has HTTPS on another port, too
     latest.queues.update(certificate_ends_at=timezone.now() + timedelta(days=9, hours=5))
@@ -296,7 +296,7 @@ def check_and_withdraw(crawl: CrawlJob, *, by: User) -> None:
         )
         if at_once:
             remove_records(withdrawal.pk)
-    work_here(open_job(LINK_GRAPH, latest, by=None))  # a withdrawal forgets it
+    run_in_this_process(open_job(LINK_GRAPH, latest, by=None))  # a withdrawal forgets it
 
 
 def request_copies(crawl: CrawlJob, site: TownSite, page: Page, *, by: User) -> int:

@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 from crawling.base.errors import NotFound
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.second_reading import read_again
-from crawling.jobs.running import work_here
+from crawling.datasets.second_reading import read_run_again
+from crawling.jobs.running import run_in_this_process
 from crawling.models import AllowedNetwork, BackgroundJob, Run
 from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
@@ -33,7 +33,7 @@ def run(pool, make_site) -> Run:
     crawl = make_crawl("Parts", f"{make_site({'/': HOME}).url}/", extract=RULES)
     run = do_shifts(start_run(crawl))
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
     return run
 
 
@@ -46,7 +46,7 @@ def page(request, run, browse) -> Page:
 
 
 def work(kind: str) -> None:
-    work_here(BackgroundJob.objects.get(kind=kind, ended_at=None))
+    run_in_this_process(BackgroundJob.objects.get(kind=kind, ended_at=None))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from xxhash import xxh3_64_intdigest
 from crawling.archive.decoded_documents import decoded_payload
 from crawling.archive.reader import index_lines, original_of, record_of, records_of
 from crawling.models import ArchiveFile, Page, Run
-from crawling.web.addresses import as_signed
+from crawling.web.addresses import signed_64_bits
 
 
 def files_of(run: Run) -> list[ArchiveFile]:
@@ -63,4 +63,4 @@ def fingerprint_in_archive(page: Page) -> int:
     coding = next(
         (value.strip() for name, value in fields.items() if name.lower() == "content-encoding"), ""
     )
-    return as_signed(xxh3_64_intdigest(decoded_payload(record.payload, coding)))
+    return signed_64_bits(xxh3_64_intdigest(decoded_payload(record.payload, coding)))

@@ -9,7 +9,7 @@ import zlib
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.reader import original_of, record_of
-from crawling.frontier.host_state import keep_robots
+from crawling.frontier.host_state import store_robots
 from crawling.models import ArchiveFile, Page
 from crawling.runs.start import start_run
 from tests.crawling.archive.judging import files_of, judge
@@ -212,7 +212,7 @@ def test_an_order_without_an_archive_keeps_none(make_site, crawl_to_the_end, set
 
 
 def test_a_crawl_without_an_answer_opens_no_file(crawl_to_the_end):
-    keep_robots("http://127.0.0.1:8900", 200, b"User-agent: *\nDisallow: /")
+    store_robots("http://127.0.0.1:8900", 200, b"User-agent: *\nDisallow: /")
 
     crawl_to_the_end("http://127.0.0.1:8900/")
 

@@ -21,7 +21,7 @@ from crawling.runs import steering
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
-from crawling.scheduler.duties import settle_leftovers
+from crawling.scheduler.duties import settle_interrupted_runs
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.fetching.pipeline.test_crawl_path import links
 
@@ -115,12 +115,12 @@ def test_the_scheduler_closes_files_whose_shift_outlived_the_run(run):
     commit(file)
     file.close()
     steering.stop(run.crawl, by=None)
-    settle_leftovers()
+    settle_interrupted_runs()
     assert ArchiveFile.objects.get().sealed_at is None  # its slot is held still
     assert run.crawl.runs.get().state == RunState.STOPPED
     slot.close()
 
-    settle_leftovers()
+    settle_interrupted_runs()
 
     assert ArchiveFile.objects.get().sealed_at
 

@@ -21,7 +21,7 @@ from crawling.frontier.record.page_rows import KnownContents, find_originals
 from crawling.models import CrawlJob, Page, Run, Shift, Url, UrlState
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.housekeeping.retention import set_retention
-from crawling.runs.housekeeping.retention_view import fates_of
+from crawling.runs.housekeeping.retention_view import fates_of_crawl
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run, request_removal
 from crawling.runs.start import start_run
 from crawling.uses.withdrawals.withdrawing import CrawlCopies, withdrawal_preview
@@ -335,7 +335,7 @@ def test_a_page_of_runs_says_who_of_other_crawls_keeps_a_run(sharing):
     later.save(force_insert=True)
     set_retention(first.crawl, {"keep_runs": 1}, by=None)
 
-    fates = fates_of(CrawlJob.objects.get(pk=first.crawl_id), later.created_at)
+    fates = fates_of_crawl(CrawlJob.objects.get(pk=first.crawl_id), later.created_at)
 
     assert fates[1].goes_at is None
     assert "of run 1 of d; delete that run first" in fates[1].sentence

@@ -16,7 +16,7 @@ from crawling.runs.crawls.templates import save_template
 from crawling.uses.alerts import listeners
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.notify import leave_test_delivery
+from crawling.uses.alerts.notify import add_test_delivery
 from crawling.uses.watches import watching
 from crawling.uses.watches.models import Watch, WatchEvent
 from crawling.uses.watches.watching import WatchFields, create_watch
@@ -118,7 +118,7 @@ def test_a_watch_comes_back_only_where_there_is_room(watch, administrator, monke
 def listener(administrator):
     user = administrator.get("/").wsgi_request.user
     made = save_listener(WISH, by=user)
-    leave_test_delivery(made, "ada")
+    add_test_delivery(made, "ada")
     return made
 
 
@@ -154,7 +154,7 @@ def test_after_a_day_they_are_gone_for_good(listener, watch, administrator):
     ]
     assert [answer.status_code for answer in restore] == [404, 404]
 
-    listeners.forget_removed()
-    watching.forget_removed()
+    listeners.delete_removed_listeners()
+    watching.delete_removed_watches()
 
     assert (Listener.all_objects.count(), Watch.all_objects.count()) == (0, 0)

@@ -18,7 +18,7 @@ from crawling.datasets.jobs import LINKS, SECOND_READING
 from crawling.datasets.lag import Derived, lag_of
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import end_job
-from crawling.jobs.rq_jobs import IDLE, does_first_wait
+from crawling.jobs.rq_jobs import IDLE, is_first_job_waiting
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, Run
 from crawling.runs.crawls.share_links import create_share_link
@@ -261,7 +261,7 @@ def test_a_run_that_is_looked_at_comes_first(
 
     mine = BackgroundJob.objects.get(kind=SECOND_READING.name, run=run)
     assert queue.job_ids[-3:] == [f"job-{mine.pk}", "job--1", "job--2"]
-    assert does_first_wait()
+    assert is_first_job_waiting()
 
 
 def test_a_view_asks_for_nothing_again_within_seconds(run, viewer, queue):

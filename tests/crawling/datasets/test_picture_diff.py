@@ -9,7 +9,12 @@ from PIL import Image, ImageDraw
 from crawling.base.errors import ArchiveTrouble
 from crawling.datasets import picture_diff as diffs
 from crawling.datasets.picture_diff import picture_diff, share_in_words
-from crawling.datasets.picture_program import TOLERANCE, changed_pixels, marked_picture, share_of
+from crawling.datasets.picture_program import (
+    TOLERANCE,
+    changed_pixels,
+    changed_share,
+    marked_picture,
+)
 
 WHITE = Image.new("RGB", (100, 50), "white")
 
@@ -22,26 +27,28 @@ def with_box(*box, color="black", size=(100, 50)):
 
 def test_the_share_of_changed_pixels_is_counted():
     mask = changed_pixels(WHITE, with_box(0, 0, 9, 9))
-    assert share_of(mask, []) == 100 / 5000
-    assert share_of(changed_pixels(WHITE, WHITE), []) == 0
+    assert changed_share(mask, []) == 100 / 5000
+    assert changed_share(changed_pixels(WHITE, WHITE), []) == 0
 
 
 def test_small_differences_of_a_colour_are_noise_of_compression():
     grey = 255 - TOLERANCE
-    assert share_of(changed_pixels(WHITE, Image.new("RGB", (100, 50), (grey,) * 3)), []) == 0
+    assert changed_share(changed_pixels(WHITE, Image.new("RGB", (100, 50), (grey,) * 3)), []) == 0
     grey -= 1
-    assert share_of(changed_pixels(WHITE, Image.new("RGB", (100, 50), (255, grey, 255))), []) == 1
+    assert (
+        changed_share(changed_pixels(WHITE, Image.new("RGB", (100, 50), (255, grey, 255))), []) == 1
+    )
 
 
 def test_ignored_regions_count_neither_as_changed_nor_as_compared():
     mask = changed_pixels(WHITE, with_box(0, 0, 9, 9))
-    assert share_of(mask, [(0, 0, 10, 5), (0, 0, 10, 5)]) == 50 / 4950
-    assert share_of(changed_pixels(WHITE, with_box(0, 0, 9, 9)), [(0, 0, 100, 50)]) == 0
+    assert changed_share(mask, [(0, 0, 10, 5), (0, 0, 10, 5)]) == 50 / 4950
+    assert changed_share(changed_pixels(WHITE, with_box(0, 0, 9, 9)), [(0, 0, 100, 50)]) == 0
 
 
 def test_a_part_that_only_one_picture_has_differs():
     taller = Image.new("RGB", (100, 60), "white")
-    assert share_of(changed_pixels(WHITE, taller), []) == pytest.approx(10 / 60)
+    assert changed_share(changed_pixels(WHITE, taller), []) == pytest.approx(10 / 60)
 
 
 def test_differences_are_marked_by_a_colour_and_the_rest_is_faded():

@@ -10,10 +10,10 @@ import turbohtml
 
 from crawling.datasets.seen_text import (
     SeenText,
-    _each_line,
     _html_lines,
     _joined_lines,
     _json_lines,
+    _split_lines,
 )
 from crawling.datasets.text_diff import LONGEST_LINE, MOST_LINES, text_diff
 
@@ -26,7 +26,7 @@ def of_html(html: str) -> SeenText:
 
 
 def plain(text: str) -> SeenText:
-    return SeenText(_joined_lines(_each_line(text)))
+    return SeenText(_joined_lines(_split_lines(text)))
 
 
 def changes(old: SeenText, new: SeenText) -> tuple[list[str], list[str]]:

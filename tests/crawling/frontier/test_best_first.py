@@ -5,11 +5,11 @@ while the crawl runs.
 import pytest
 
 from crawling.frontier.change import rejudgement
-from crawling.frontier.change.rejudgement import rank_some
+from crawling.frontier.change.rejudgement import rank_next_batch
 from crawling.models import Reranking
 from crawling.orders.ranking import Order, Ranking
 from crawling.runs.crawls.revisions import edit_crawl
-from crawling.scheduler.duties import Progress, rank_anew
+from crawling.scheduler.duties import Progress, continue_reranking
 from tests.crawling.frontiers import Frontier, candidates, outcome
 
 
@@ -69,7 +69,7 @@ def test_edited_weights_rank_what_waits_anew_batch_by_batch_and_what_comes_later
         frontier.run.crawl, {"links_weight": 0, "url_weight": 10, "importance": {"/c": 2, "/e": 1}}
     )
     assert Reranking.objects.exists()  # a first batch was ranked at once
-    while rank_anew() is Progress.UNFINISHED:  # a turn of the duty lasts 50 ms
+    while continue_reranking() is Progress.UNFINISHED:  # a turn of the duty lasts 50 ms
         pass
 
     assert not Reranking.objects.exists()
@@ -85,4 +85,4 @@ def test_weights_are_kept_for_the_next_run_where_none_is_at_work(frontier):
     crawl = edit_crawl(frontier.run.crawl, {"url_weight": 4})
 
     assert crawl.ordering["url_weight"] == 4
-    assert not rank_some(frontier.run.pk)
+    assert not rank_next_batch(frontier.run.pk)

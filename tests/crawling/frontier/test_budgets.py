@@ -31,7 +31,7 @@ def test_no_minute_and_no_day_ever_gets_more_than_its_budget(pauses, a_minute, a
         now += timedelta(seconds=pause)
         now += timedelta(seconds=spent.seconds_to_wait(politeness, now))
         sent.append(now)
-        spent = spent.plus_one(now)
+        spent = spent.add_request(now)
 
     for length, most in ((16, a_minute), (10, a_day)):  # 2026-11-22 12:00, 2026-11-22
         windows = [str(at)[:length] for at in sent]
@@ -43,7 +43,7 @@ def test_no_minute_and_no_day_ever_gets_more_than_its_budget(pauses, a_minute, a
     [({}, 0), ({"host_requests_a_minute": 2}, 50), ({"host_requests_a_day": 2}, 43_190)],
 )
 def test_a_spent_budget_is_whole_again_with_the_next_minute_or_day(limits, seconds):
-    spent = RequestsSpent().plus_one(NOON).plus_one(NOON)
+    spent = RequestsSpent().add_request(NOON).add_request(NOON)
 
     assert spent.seconds_to_wait(PolitenessPart(**limits), NOON) == seconds
     assert spent.seconds_to_wait(PolitenessPart(**limits), NOON + timedelta(seconds=seconds)) == 0

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from crawling.frontier.due_queues import seconds_until_due
 from crawling.frontier.leases import claim_urls
-from crawling.frontier.run_limits import claimable_urls, pages_left, uses_of
+from crawling.frontier.run_limits import claimable_urls, pages_left, queue_uses
 from crawling.frontier.types import ServerAnswer
 from crawling.models import CrawlJob, HostQueue, Run, Url
 from crawling.web.statuses import FetchStatus
@@ -177,7 +177,7 @@ def test_what_queues_may_give_is_what_their_hosts_and_domains_have_left(db, budg
     run = Run.objects.get()
     wanted = dict.fromkeys(frontier.queues(), 9)
 
-    limits = claimable_urls(run.crawl.order.budget, uses_of(run, wanted), wanted)
+    limits = claimable_urls(run.crawl.order.budget, queue_uses(run, wanted), wanted)
 
     assert list(limits.values()) == left
 
@@ -190,7 +190,7 @@ def test_asking_what_queues_may_give_changes_no_row_even_if_some_are_exhausted(d
     before = rows()
 
     answers = [
-        claimable_urls(run.crawl.order.budget, uses_of(run, wanted), wanted) for _ in range(2)
+        claimable_urls(run.crawl.order.budget, queue_uses(run, wanted), wanted) for _ in range(2)
     ]
 
     assert answers[0] == answers[1]

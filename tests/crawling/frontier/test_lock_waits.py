@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, connections
 from crawling.frontier import run_lock
 from crawling.frontier.change import manual_order
 from crawling.frontier.record.outcome_writer import RecordingState, record_all
-from crawling.frontier.released_hosts import rest_queues
+from crawling.frontier.released_hosts import delay_queues
 from crawling.frontier.sql_rows import add_hosts
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url
@@ -86,7 +86,7 @@ def test_resting_queues_wait_for_the_runs_lock():
     with other_connection(
         ["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [frontier.run.pk]]
     ):
-        assert waits(lambda: rest_queues(frontier.run.pk, dict.fromkeys(frontier.queues(), 1.0)))
+        assert waits(lambda: delay_queues(frontier.run.pk, dict.fromkeys(frontier.queues(), 1.0)))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crawling.frontier.leases import claim_urls
 from crawling.frontier.record import renderings
-from crawling.frontier.record.renderings import remembered_rendering
+from crawling.frontier.record.renderings import stored_renderings
 from crawling.frontier.types import DocumentSummary, RenderingOutcome, ServerAnswer
 from crawling.models import HostQueue, Page, RunCount, Url
 from crawling.orders.rendering import Rendering, RenderingCounts
@@ -278,7 +278,7 @@ def test_a_run_remembers_what_rendering_brought_by_pattern(frontier):
 
     pages = Page.objects.order_by("pk").values_list("rendering", flat=True)
     assert list(pages) == [Rendering.MOUNT, Rendering.MOUNT, Rendering.NOT_NEEDED, -52, -55]
-    assert remembered_rendering(frontier.run.pk) == (
+    assert stored_renderings(frontier.run.pk) == (
         3,
         {1: RenderingCounts(2, 1)},
         {"-52": 1, "-55": 1},
@@ -293,7 +293,7 @@ def test_a_run_remembers_no_more_patterns_than_it_may(frontier, monkeypatch):
     frontier.record(outcome(first, answer=rendered(Rendering.ALWAYS, pattern=-7, has_gained=True)))
     frontier.record(outcome(second, answer=rendered(Rendering.ALWAYS, pattern=8, has_gained=True)))
 
-    assert remembered_rendering(frontier.run.pk) == (2, {-7: RenderingCounts(1, 1)}, {})
+    assert stored_renderings(frontier.run.pk) == (2, {-7: RenderingCounts(1, 1)}, {})
 
 
 def test_pages_of_a_plain_crawl_say_nothing_of_rendering_and_no_statement_is_made_for_it(frontier):

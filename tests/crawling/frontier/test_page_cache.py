@@ -13,7 +13,12 @@ from django.utils import timezone
 
 from crawling.dashboard.pages.page_cache import page_cache
 from crawling.frontier.change.reusable_pages import count_requested_pages, delete_cold_pages
-from crawling.frontier.rules.hotspots import HALF_LIFE_SECONDS, LEAST_COUNT, count_at, heat_after
+from crawling.frontier.rules.hotspots import (
+    HALF_LIFE_SECONDS,
+    LEAST_COUNT,
+    decayed_count,
+    increased_heat,
+)
 from crawling.frontier.run_counts import counts_of
 from crawling.models import HotPage, Page, Run
 from crawling.web.http_caching import may_be_reused
@@ -120,17 +125,20 @@ def test_what_is_one_askers_alone_is_not_reused(headers, request_head, may):
 
 
 def test_a_count_halves_and_the_order_of_heats_is_that_of_counts():
-    busy = heat_after(heat_after(None, 0.0), 0.0, by=7)
-    late = heat_after(None, 2 * HALF_LIFE_SECONDS, by=3)
+    busy = increased_heat(increased_heat(None, 0.0), 0.0, by=7)
+    late = increased_heat(None, 2 * HALF_LIFE_SECONDS, by=3)
 
-    assert [round(count_at(busy, hours * HALF_LIFE_SECONDS), 6) for hours in range(4)] == [
+    assert [round(decayed_count(busy, hours * HALF_LIFE_SECONDS), 6) for hours in range(4)] == [
         8,
         4,
         2,
         1,
     ]
     assert late > busy
-    assert round(count_at(heat_after(busy, 3 * HALF_LIFE_SECONDS), 3 * HALF_LIFE_SECONDS), 6) == 2
+    assert (
+        round(decayed_count(increased_heat(busy, 3 * HALF_LIFE_SECONDS), 3 * HALF_LIFE_SECONDS), 6)
+        == 2
+    )
 
 
 def test_pages_that_nobody_wants_any_more_are_forgotten(db):
@@ -143,4 +151,4 @@ def test_pages_that_nobody_wants_any_more_are_forgotten(db):
 
     row = HotPage.objects.get()
     assert (row.url, row.wanted, row.reused) == ("http://a.test/", 2, 2)
-    assert 1 < count_at(row.heat, now.timestamp()) < 1 + LEAST_COUNT
+    assert 1 < decayed_count(row.heat, now.timestamp()) < 1 + LEAST_COUNT

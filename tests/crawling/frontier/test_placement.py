@@ -6,7 +6,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.frontier.rules.hosts import EVEN_FROM, SLACK, place_each, process_number_of
+from crawling.frontier.rules.hosts import EVEN_FROM, SLACK, place_hosts, process_number_of
 
 HOSTS = [f"host{number}.test" for number in range(2000)]
 processes = st.sets(st.integers(0, 64), min_size=2, max_size=12).map(sorted)
@@ -46,7 +46,7 @@ def test_hosts_are_spread_about_evenly():
 @given(st.lists(st.text(max_size=20), max_size=EVEN_FROM * 2, unique=True), processes)
 def test_no_process_has_much_more_than_its_share_of_few_hosts(hosts, numbers):
     loads = Counter()
-    place_each(hosts, numbers, loads)
+    place_hosts(hosts, numbers, loads)
 
     mean = len(hosts) / len(numbers)
     assert max(loads.values(), default=0) <= max(ceil(mean), SLACK * mean)
@@ -56,22 +56,22 @@ def test_no_process_has_much_more_than_its_share_of_few_hosts(hosts, numbers):
 def test_as_many_hosts_as_processes_have_one_each(hosts, data):
     numbers = data.draw(st.permutations(range(len(hosts))))
 
-    assert sorted(place_each(hosts, numbers, Counter())) == sorted(numbers)
+    assert sorted(place_hosts(hosts, numbers, Counter())) == sorted(numbers)
 
 
 @given(st.integers(0, EVEN_FROM * 4), processes)
 def test_hosts_placed_in_two_goes_are_where_they_would_be_after_one(first, numbers):
     loads = Counter()
-    placed = place_each(HOSTS[:first], numbers, loads) + place_each(
+    placed = place_hosts(HOSTS[:first], numbers, loads) + place_hosts(
         HOSTS[first : EVEN_FROM * 4], numbers, loads
     )
 
-    assert placed == place_each(HOSTS[: EVEN_FROM * 4], numbers, Counter())
+    assert placed == place_hosts(HOSTS[: EVEN_FROM * 4], numbers, Counter())
 
 
 def test_of_many_hosts_each_goes_where_its_hash_says():
     many = Counter(dict.fromkeys(range(8), EVEN_FROM))
 
-    assert place_each(HOSTS, range(8), many) == [
+    assert place_hosts(HOSTS, range(8), many) == [
         process_number_of(host, range(8)) for host in HOSTS
     ]

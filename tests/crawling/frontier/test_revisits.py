@@ -6,7 +6,7 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from crawling.frontier.rules.hotspots import RevisitCheck, next_check_at
+from crawling.frontier.rules.hotspots import RevisitCheck, next_check_time
 from crawling.models import HotPage, Page, Schedule
 from crawling.orders.schedules import ScheduleTiming, next_pace_minutes
 from crawling.runs.crawls.schedules import follow_changes, set_schedule, start_scheduled
@@ -36,7 +36,7 @@ def checks(*days_ago_and_digest):
     ],
 )
 def test_a_page_is_left_alone_for_as_long_as_it_has_stayed_the_same(seen, due_in_days):
-    assert next_check_at(checks(*seen), timedelta(days=30)) == NOW + timedelta(days=due_in_days)
+    assert next_check_time(checks(*seen), timedelta(days=30)) == NOW + timedelta(days=due_in_days)
 
 
 @pytest.fixture

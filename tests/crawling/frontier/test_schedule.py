@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawling.frontier.admit import schedule
 from crawling.frontier.admit.schedule import schedule_urls
-from crawling.frontier.rules.hosts import place_each
+from crawling.frontier.rules.hosts import place_hosts
 from crawling.frontier.run_lock import locked_run
 from crawling.models import Host, HostQueue, Url
 from tests.crawling.frontiers import Frontier, candidates, outcome
@@ -123,7 +123,7 @@ def test_a_host_is_queued_at_the_process_on_which_it_is_placed(db):
     frontier.sow(*(f"{host}/" for host in hosts))
 
     placed = dict(HostQueue.objects.values_list("host__name", "process_number"))
-    assert placed == dict(zip(hosts, place_each(hosts, range(4), Counter()), strict=True))
+    assert placed == dict(zip(hosts, place_hosts(hosts, range(4), Counter()), strict=True))
 
 
 def test_a_new_url_makes_a_queue_due_whose_others_wait_for_a_retry(frontier):

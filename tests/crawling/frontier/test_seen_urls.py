@@ -12,7 +12,7 @@ batches = st.lists(st.lists(st.sampled_from(ADDRESSES), max_size=6, unique=True)
 
 def tell(seen, addresses, depth):
     """As fetch threads do: ask, hand on what is news, remember that."""
-    news = seen.unseen(addresses, depth)
+    news = seen.unseen_addresses(addresses, depth)
     seen.remember(news, depth)
     return news
 
@@ -72,7 +72,7 @@ def test_a_shorter_way_to_a_url_is_news_and_a_longer_one_is_not():
 def test_what_was_refused_is_asked_of_again():
     seen = SeenUrls()
 
-    assert seen.unseen(ADDRESSES, 1) == seen.unseen(ADDRESSES, 1) == ADDRESSES
+    assert seen.unseen_addresses(ADDRESSES, 1) == seen.unseen_addresses(ADDRESSES, 1) == ADDRESSES
 
 
 def test_when_other_rules_hold_nothing_is_seen():
@@ -81,4 +81,4 @@ def test_when_other_rules_hold_nothing_is_seen():
 
     seen.forget()
 
-    assert seen.unseen(ADDRESSES, 1) == ADDRESSES
+    assert seen.unseen_addresses(ADDRESSES, 1) == ADDRESSES

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from crawling.base.storage import storage
 from crawling.jobs.enqueue import open_job
-from crawling.jobs.job_rows import end_job, seen_jobs
+from crawling.jobs.job_rows import end_job, visible_jobs
 from crawling.jobs.kinds import JobEffect, JobEvent, JobKind, job_kinds
-from crawling.jobs.removal import check_jobs, forget_jobs, remove_forgotten
+from crawling.jobs.removal import check_jobs, delete_jobs_after_event, remove_deleted_jobs
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, Run
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
@@ -69,9 +69,9 @@ def files_of(job: BackgroundJob) -> list[str]:
 
 
 def happens(event: JobEvent, run: Run) -> None:
-    forget_jobs(event, None if event is JobEvent.RESTORED else [run.pk])
+    delete_jobs_after_event(event, None if event is JobEvent.RESTORED else [run.pk])
     assert check_jobs(event, run.crawl_id) == []
-    assert remove_forgotten() == []
+    assert remove_deleted_jobs() == []
 
 
 def test_a_kind_that_does_not_say_what_happens_cannot_be_made():
@@ -92,7 +92,7 @@ def test_each_event_has_the_effect_that_the_kind_says(run, name, event):
     happens(event, run)
 
     effect = kind.effects[event]
-    assert seen_jobs().filter(pk=job.pk).exists() == (effect is not JobEffect.FORGET)
+    assert visible_jobs().filter(pk=job.pk).exists() == (effect is not JobEffect.FORGET)
     assert BackgroundJob.objects.filter(pk=job.pk).exists() == (effect is not JobEffect.FORGET)
     assert bool(files_of(job)) == (had_files and effect is not JobEffect.FORGET)
     if effect is not JobEffect.FORGET:  # exports are valid: nothing has happened to their pages
@@ -136,7 +136,7 @@ def test_a_job_that_is_asked_for_is_done_no_more_once_it_is_forgotten(run, name)
     job = open_job(kind, run, {"about": "a test"}, by=None)
     BackgroundJob.objects.filter(pk=job.pk).update(began_at=timezone.now())
 
-    forget_jobs(event, [run.pk])
+    delete_jobs_after_event(event, [run.pk])
 
     forgotten = kind.effects[event] is JobEffect.FORGET
     assert end_job(job, {"said": "too late"}) is not forgotten

@@ -8,7 +8,12 @@ from django.core.cache import cache
 
 from crawling.datasets.jobs import SECOND_READING
 from crawling.jobs import rq_jobs
-from crawling.jobs.rq_jobs import IDLE, do_users_wait, go_ahead, is_time_of_first_jobs_over
+from crawling.jobs.rq_jobs import (
+    IDLE,
+    is_time_of_first_jobs_over,
+    is_user_waiting,
+    note_first_jobs_go_ahead,
+)
 from crawling.jobs.turns import IdleTurn
 from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.watches.jobs import WATCHES
@@ -61,7 +66,7 @@ def test_a_job_that_was_put_first_does_not_give_way_to_others(pool, queue, monke
 @pytest.fixture
 def others_have_waited(monkeypatch):
     """Since long ago, jobs that were put first go ahead of the others."""
-    go_ahead()
+    note_first_jobs_go_ahead()
     monkeypatch.setattr(rq_jobs, "MOST_AHEAD_SECONDS", 0.0)
 
 
@@ -118,4 +123,4 @@ def test_what_news_wait_for_is_done_soon_and_never_before_what_a_user_waits_for(
     reading.look()
     assert queue.job_ids == ["job--2", "job--1"]
     assert not reading.goes_on()
-    assert not do_users_wait()
+    assert not is_user_waiting()

@@ -18,9 +18,9 @@ from crawling.jobs.due_jobs import PAUSE, REST, request_due_jobs
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.job_rows import job_file_prefix, open_jobs
 from crawling.jobs.kinds import KEPT_HOUR, OF_ROWS, DueJob, JobEvent, JobKind, JobScope
-from crawling.jobs.removal import forget_jobs, forget_these_jobs, remove_forgotten
-from crawling.jobs.retention import tidy_jobs
-from crawling.jobs.running import FAULT, GONE, run_job, work_here
+from crawling.jobs.removal import delete_jobs, delete_jobs_after_event, remove_deleted_jobs
+from crawling.jobs.retention import end_and_delete_old_jobs
+from crawling.jobs.running import FAULT, GONE, run_in_this_process, run_job
 from crawling.jobs.running_job import JobGone, JobWaits
 from crawling.models import BackgroundJob, Inquiry, Run
 from crawlsite.administration.accounts import make_roles
@@ -133,7 +133,7 @@ def test_a_command_that_is_interrupted_ends_its_own_job_and_no_users(run, a_kind
     for by in (None, User.objects.create_user("ada")):
         job = open_job(kind, run, by=by)
         with pytest.raises(KeyboardInterrupt):
-            work_here(job)
+            run_in_this_process(job)
         states.append(again(job).state)
 
     assert states == ["failed", "waiting"]
@@ -160,9 +160,9 @@ def test_files_that_are_on_another_machine_keep_their_row(run, a_kind):
         for facts in ({"machine": "another", "result": {}}, {"machine": "this"})
     )
     storage().put(here.file("whole"), [b"x"])
-    forget_these_jobs(BackgroundJob.objects.filter(pk=there.pk))
+    delete_jobs(BackgroundJob.objects.filter(pk=there.pk))
 
-    remove_forgotten()
+    remove_deleted_jobs()
 
     assert again(there).is_forgotten
     assert storage().list(here.name.partition("/")[0])
@@ -172,8 +172,8 @@ def test_a_row_of_another_version_stays_and_stops_nothing(run, a_kind):
     strange = {"kind": "of-tomorrow", "run": run, "is_forgotten": True}
     row = BackgroundJob.objects.create(**strange, cancelled_at=timezone.now())
 
-    remove_forgotten()
-    tidy_jobs()
+    remove_deleted_jobs()
+    end_and_delete_old_jobs()
     clear_cancelled_jobs()
 
     assert BackgroundJob.objects.filter(pk=row.pk).exists()
@@ -186,7 +186,7 @@ def test_old_jobs_go_by_their_end_and_none_that_is_at_work(run, a_kind):
     BackgroundJob.objects.filter(pk__in=[at_work.pk, done.pk]).update(asked_at=long_ago)
     BackgroundJob.objects.filter(pk=done.pk).update(ended_at=long_ago)
 
-    tidy_jobs()
+    end_and_delete_old_jobs()
 
     assert list(BackgroundJob.objects.all()) == [at_work]
 
@@ -269,6 +269,6 @@ def test_answers_that_quote_another_run_go_with_it(run):
     kind = kinds.job_kinds()["copies"]
     job = open_job(kind, None, {"sealed": "x"}, by=None)
 
-    forget_jobs(JobEvent.DELETED, [run.pk])
+    delete_jobs_after_event(JobEvent.DELETED, [run.pk])
 
     assert again(job).is_forgotten

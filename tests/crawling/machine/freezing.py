@@ -8,7 +8,7 @@ import re
 
 from crawling.fetching.worker.rq_worker import ShiftWorker
 from crawling.web.documents.base import Document, DocumentSource
-from crawling.web.documents.registry import readers
+from crawling.web.documents.registry import readers_by_type
 
 FREEZES, BURNS, SWELLS = "application/x-freezes", "application/x-burns", "application/x-swells"
 
@@ -36,5 +36,5 @@ class FreezingWorker(ShiftWorker):
     """A worker with readers for three types that no other worker reads."""
 
     def __init__(self, *args: object, **options: object) -> None:
-        readers().update({FREEZES: freeze, BURNS: burn, SWELLS: swell})
+        readers_by_type().update({FREEZES: freeze, BURNS: burn, SWELLS: swell})
         super().__init__(*args, **options)

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from crawling.machine import cpu_affinity
-from crawling.machine.cpu_affinity import CORES, SpareCore, on_any_core, on_one_core
+from crawling.machine.cpu_affinity import CORES, SpareCore, allow_all_cores, pin_to_one_core
 
 pytestmark = pytest.mark.skipif(
     len(CORES) < 2, reason="a machine with one core has nothing to share out"
@@ -33,7 +33,7 @@ def where():
 
 
 def test_a_shift_and_its_threads_stay_on_one_core_until_its_end():
-    with on_one_core() as core:
+    with pin_to_one_core() as core:
         assert where() == {core}
 
     assert where() == set(CORES)
@@ -43,7 +43,7 @@ def test_each_has_a_core_of_its_own_and_who_comes_too_late_runs_anywhere():
     holders = [hold(cpu_affinity.NAME) for _ in CORES[1:]]
     try:
         taken = [int(holder.stdout.readline()) for holder in holders]
-        with on_one_core() as core, on_one_core() as none:
+        with pin_to_one_core() as core, pin_to_one_core() as none:
             assert sorted([core, *taken]) == CORES
             assert none is None
     finally:
@@ -56,24 +56,24 @@ def test_a_core_is_free_again_when_its_shift_is_killed():
     holders = [hold(cpu_affinity.NAME) for _ in CORES]
     for holder in holders:
         holder.stdout.readline()
-    with on_one_core() as core:
+    with pin_to_one_core() as core:
         assert core is None
     for holder in holders:
         holder.kill()
         holder.communicate()
 
-    with on_one_core() as core:
+    with pin_to_one_core() as core:
         assert core == CORES[0]
 
 
 def test_what_a_shift_does_fails_as_it_would_anywhere():
-    with pytest.raises(OSError, match="of its own"), on_one_core():
+    with pytest.raises(OSError, match="of its own"), pin_to_one_core():
         raise OSError("of its own")
 
 
 def test_a_thread_may_leave_for_a_while():
-    with on_one_core() as core:
-        with on_any_core():
+    with pin_to_one_core() as core:
+        with allow_all_cores():
             assert os.sched_getaffinity(0) == set(CORES)
         assert os.sched_getaffinity(0) == {core}
 
@@ -106,7 +106,7 @@ def test_a_spare_core_is_wanted_once_a_shift_has_it():
     assert sorted(spare.core for spare in spares) == CORES
     assert SpareCore.take() is None
 
-    with on_one_core() as core:
+    with pin_to_one_core() as core:
         assert [spare.core for spare in spares if spare.is_wanted()] == [core]
     for spare in spares:
         spare.give_back()

@@ -22,7 +22,7 @@ from crawling.base import storage
 from crawling.fetching.shift import lease
 from crawling.machine import cpu_affinity, memory_limit
 from crawling.machine.sandbox_program import set_limits
-from crawling.machine.vitals import Vitals, examine
+from crawling.machine.vitals import Vitals, find_kill_reason
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import pdf, registry
 from crawling.web.documents.base import DocumentSource
@@ -89,7 +89,7 @@ def test_without_affinity_a_shift_runs_on_any_core(monkeypatch):
     monkeypatch.delattr(os, "sched_setaffinity")
     try:
         importlib.reload(cpu_affinity)
-        with cpu_affinity.on_one_core() as core, cpu_affinity.on_any_core():
+        with cpu_affinity.pin_to_one_core() as core, cpu_affinity.allow_all_cores():
             assert core is None
     finally:
         monkeypatch.undo()
@@ -99,7 +99,7 @@ def test_without_affinity_a_shift_runs_on_any_core(monkeypatch):
 def test_without_abstract_sockets_a_shift_runs_on_any_core(monkeypatch):
     monkeypatch.setattr(cpu_affinity, "NAME", "/nowhere/core-{}")  # no name of the kernel's own
 
-    with cpu_affinity.on_one_core() as core:
+    with cpu_affinity.pin_to_one_core() as core:
         assert core is None
 
 
@@ -137,7 +137,7 @@ def test_without_processor_times_of_threads_a_silent_process_is_still_killed(mon
     with vitals.in_hand(0, 7):
         time.sleep(0.02)
 
-        found = examine(os.getpid(), vitals, lease_seconds=0.01)
+        found = find_kill_reason(os.getpid(), vitals, lease_seconds=0.01)
 
     assert found.culprit is None
     assert "no heartbeat" in found.why

@@ -61,14 +61,14 @@ def test_of_a_thread_with_two_urls_the_later_one_is_in_hand_and_the_first_is_not
     vitals = Vitals()
 
     with vitals.in_hand(3, 7):
-        [first] = vitals.hands()
+        [first] = vitals.urls_in_hand()
         with vitals.in_hand(3, 8):
-            assert [hand.url_id for hand in vitals.hands()] == [8]
+            assert [hand.url_id for hand in vitals.urls_in_hand()] == [8]
             began = time.thread_time()
             while time.thread_time() < began + 0.05:
                 pass
-        [again] = vitals.hands()
+        [again] = vitals.urls_in_hand()
 
     assert (again.thread, again.url_id) == (first.thread, 7)
     assert again.used_before >= first.used_before + 0.05
-    assert vitals.hands() == []
+    assert vitals.urls_in_hand() == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.orders.estimates import estimate
+from crawling.orders.estimates import estimate_sentences
 from crawling.orders.order import read_order
 
 TWO = ["http://a.test/", "http://b.test/x", "http://b.test/y"]
@@ -13,7 +13,7 @@ TWO = ["http://a.test/", "http://b.test/x", "http://b.test/y"]
 def foreseen(**fields) -> str:
     order, errors = read_order({"name": "a crawl", "seeds": TWO, **fields})
     assert order, errors
-    return " ".join(estimate(order))
+    return " ".join(estimate_sentences(order))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_of_100_credits_10_go_to_the_lambda_page_and_9_to_each_of_10_links():
     assert page.spend(100.0, 10) == pytest.approx(9.0)
     assert page.credit == pytest.approx(10.0)
 
-    page.spread(10)
+    page.divide_credit(10)
     assert (page.credit, page.level) == (0.0, pytest.approx(1.0))
 
 

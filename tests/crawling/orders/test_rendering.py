@@ -10,9 +10,9 @@ from crawling.orders.rendering import (
     SHORT_PAGE,
     Rendering,
     RenderingCounts,
+    decide_rendering,
     explain_rendering,
-    has_gained,
-    rendering_of,
+    is_richer,
     rendering_pattern,
 )
 from crawling.orders.scope.status_policy import StatusPolicy, policy_of
@@ -72,12 +72,12 @@ def test_an_order_renders_if_its_choice_or_a_rule_does(part, renders):
     ],
 )
 def test_a_page_is_rendered_by_the_order_its_html_and_pages_like_it(part, document, tally, reason):
-    assert rendering_of(PAGE, document, part, tally) is reason
+    assert decide_rendering(PAGE, document, part, tally) is reason
 
 
 @pytest.mark.parametrize("sign", [sign for sign in ScriptSign if sign.is_strong])
 def test_each_sign_of_scripts_is_a_reason_of_its_own(sign):
-    reason = rendering_of(PAGE, Document(script_sign=sign), NEEDED)
+    reason = decide_rendering(PAGE, Document(script_sign=sign), NEEDED)
 
     assert (reason.name, reason.is_rendered) == (sign.name, True)
 
@@ -85,10 +85,10 @@ def test_each_sign_of_scripts_is_a_reason_of_its_own(sign):
 def test_a_page_gains_by_a_new_link_or_by_much_more_text():
     plain = linking("http://a.test/", text="word " * 300)
 
-    assert has_gained(plain, linking("http://a.test/", "http://a.test/new"))
-    assert has_gained(plain, linking("http://a.test/", text="word " * 350))
-    assert not has_gained(plain, linking("http://a.test/", text="word " * 310))
-    assert not has_gained(plain, linking(text="word " * 300))
+    assert is_richer(plain, linking("http://a.test/", "http://a.test/new"))
+    assert is_richer(plain, linking("http://a.test/", text="word " * 350))
+    assert not is_richer(plain, linking("http://a.test/", text="word " * 310))
+    assert not is_richer(plain, linking(text="word " * 300))
 
 
 def test_pages_of_a_directory_share_what_is_remembered_and_so_do_numbered_ones():

@@ -7,7 +7,13 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from crawling.orders.schedule_words import LAST_DAY, Repeat, ScheduleWords, read_words
-from crawling.orders.schedules import CatchUp, ScheduleTiming, read_timing, settle, spread
+from crawling.orders.schedules import (
+    CatchUp,
+    ScheduleTiming,
+    next_start,
+    read_timing,
+    spread_starts,
+)
 
 EVERY_NIGHT = ScheduleTiming(cron="30 2 * * *", time_zone="Europe/Berlin")
 
@@ -71,7 +77,7 @@ def test_an_interval_is_counted_from_its_beginning_not_from_the_last_start():
     ],
 )
 def test_of_the_times_that_have_come_the_last_may_start_a_run(now, catch_up, at, starts):
-    due = settle(
+    due = next_start(
         EVERY_NIGHT.model_copy(update={"catch_up": catch_up}),
         due_at=utc("2026-02-02T01:30"),
         anchor=utc(now),
@@ -83,7 +89,7 @@ def test_of_the_times_that_have_come_the_last_may_start_a_run(now, catch_up, at,
 
 
 def test_the_last_time_of_the_hour_shown_twice_is_found_in_its_second_pass_too():
-    due = settle(
+    due = next_start(
         EVERY_NIGHT,
         due_at=utc("2026-10-25T00:30"),
         anchor=utc("2026-10-25T00:30"),
@@ -176,15 +182,15 @@ def test_words_come_back_as_they_went_into_cron(weekdays, at):
 
 def test_starts_of_many_crawls_divide_the_time_among_them():
     weekly = ScheduleTiming(cron="0 3 * * 1", time_zone="Europe/Berlin")
-    lines = [timing.cron for timing, _ in spread(weekly, 4, 60)]
+    lines = [timing.cron for timing, _ in spread_starts(weekly, 4, 60)]
     assert lines == ["0 3 * * 1", "15 3 * * 1", "30 3 * * 1", "45 3 * * 1"]
 
-    delays = [delay for _, delay in spread(ScheduleTiming(every_minutes=60), 3, 30)]
+    delays = [delay for _, delay in spread_starts(ScheduleTiming(every_minutes=60), 3, 30)]
     assert delays == [timedelta(minutes=minutes) for minutes in (0, 10, 20)]
 
     # of one time nothing is asked
     odd = ScheduleTiming(cron="*/7 * * * *")
-    assert [timing for timing, _ in spread(odd, 2, 0)] == [odd, odd]
+    assert [timing for timing, _ in spread_starts(odd, 2, 0)] == [odd, odd]
 
 
 @pytest.mark.parametrize(
@@ -193,4 +199,4 @@ def test_starts_of_many_crawls_divide_the_time_among_them():
 )
 def test_starts_that_cannot_be_spread_are_refused(cron, sentence):
     with pytest.raises(ValueError, match=sentence):
-        spread(ScheduleTiming(cron=cron), 20, 120)
+        spread_starts(ScheduleTiming(cron=cron), 20, 120)

@@ -18,7 +18,7 @@ from allocation.models import Process
 from allocation.services import reap_expired, register_process
 from crawling.base.encrypted_text import SealBroken
 from crawling.frontier.address_clock import borrow_hosts, return_host
-from crawling.jobs.retention import tidy_jobs
+from crawling.jobs.retention import end_and_delete_old_jobs
 from crawling.jobs.running import run_job
 from crawling.jobs.temporary_grant import NoUnits, temporary_grant
 from crawling.models import (
@@ -371,7 +371,7 @@ def test_what_a_killed_worker_left_is_ended_and_old_answers_go(pool, loopback):
     claim = {"memory": 3}
     process = register_process(pool=pool.pk, label="x", run_ref=reference, maximum=claim)
     Inquiry.objects.update(asked_at=timezone.now() - timezone.timedelta(minutes=5))
-    tidy_jobs()
+    end_and_delete_old_jobs()
 
     inquiry.refresh_from_db()
     assert inquiry.state == "failed"
@@ -382,7 +382,7 @@ def test_what_a_killed_worker_left_is_ended_and_old_answers_go(pool, loopback):
     assert ask_once(*question, by=None) != inquiry
 
     Inquiry.objects.update(asked_at=timezone.now() - timezone.timedelta(hours=2))
-    tidy_jobs()
+    end_and_delete_old_jobs()
     assert not Inquiry.objects.exists()
 
 

@@ -134,7 +134,7 @@ def test_a_session_is_cut_off_below_tls_too_and_fetches_nothing_any_more(tmp_pat
     certificate, asked = make_certificate(tmp_path, "site.test"), threading.Event()
 
     def page(request):
-        session.cut_off()
+        session.end_transfers()
         asked.wait(20)
         return 200, {}, "too late"
 

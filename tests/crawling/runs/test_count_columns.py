@@ -21,7 +21,7 @@ from crawling.frontier.run_counts import (
     COUNTED,
     FetchCounts,
     add_counts,
-    sum_up,
+    sum_counts_of_run,
     total_minutes,
 )
 from crawling.models import MinuteTotal, RunCount, RunTotal
@@ -81,7 +81,7 @@ def test_totals_are_the_sums_of_the_minutes(run):
     before = RunTotal.objects.filter(run=run).values(*COUNTED).get()
     RunTotal.objects.filter(run=run).delete()
     with connection.cursor() as cursor:
-        sum_up(cursor, run.pk)
+        sum_counts_of_run(cursor, run.pk)
 
     assert RunTotal.objects.filter(run=run).values(*COUNTED).get() == before
 

@@ -24,7 +24,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.grants import leave_pool
 from crawling.runs.start import start_run
 from crawling.runs.steering import abort, pause, resume, stop
-from crawling.scheduler.duties import enroll_anew
+from crawling.scheduler.duties import register_continued_runs
 from tests.crawling.acting import acting
 from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser, soup
@@ -148,7 +148,7 @@ def test_a_run_that_left_the_bank_after_it_was_resumed_is_enrolled_anew(ended, w
     resume(run.crawl)
     leave_pool(run)
 
-    enroll_anew()
+    register_continued_runs()
 
     assert work_off(Run.objects.get()).state == "finished"
     assert Page.objects.count() == PAGES

@@ -14,7 +14,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.grants import leave_pool
 from crawling.runs.start import start_run
 from crawling.runs.waiting_urls import retry_failed
-from crawling.scheduler.duties import enroll_anew, start_due_crawls
+from crawling.scheduler.duties import register_continued_runs, start_due_crawls
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier, outcome
 
@@ -169,7 +169,7 @@ def test_a_process_that_another_finished_meanwhile_is_registered_anew(mended, wo
     retry_failed(mended.crawl, by=None)
     leave_pool(mended)  # late: by a process that saw the run end before it continued
 
-    enroll_anew()
+    register_continued_runs()
     start_due_crawls()
 
     assert work_off(Run.objects.get(pk=mended.pk)).state == "finished"

@@ -25,8 +25,8 @@ from crawling.scheduler.rounds import (
     IDLE_SECONDS,
     PAUSES,
     Duty,
+    do_round,
     duties,
-    make_round,
     run_scheduler,
 )
 from tests.stack import wait_until
@@ -77,11 +77,11 @@ def test_a_duty_about_runs_at_work_is_seldom_done_without_any_and_at_once_when_w
     some = [Duty(lambda: done.append("work"), 1.0)]
 
     for second in range(int(IDLE_SECONDS)):
-        make_round(some, float(second), is_idle=True)
+        do_round(some, float(second), is_idle=True)
     assert done == ["work"]
-    make_round(some, IDLE_SECONDS, is_idle=True)
+    do_round(some, IDLE_SECONDS, is_idle=True)
     assert done == ["work"] * 2
-    make_round(some, IDLE_SECONDS + 1, is_idle=False)
+    do_round(some, IDLE_SECONDS + 1, is_idle=False)
     assert done == ["work"] * 3
 
 
@@ -95,7 +95,7 @@ def test_a_duty_that_is_not_done_yet_goes_on_in_an_idle_installation(left, due):
     for now in (0.0, 0.1, 0.2, 1.0, 2.0, 3.0):
         if some[0].is_due(now, is_idle=True):
             done.append(now)
-            assert make_round(some, now, is_idle=True) is (left if len(done) < 3 else Progress.DONE)
+            assert do_round(some, now, is_idle=True) is (left if len(done) < 3 else Progress.DONE)
 
     assert done == due
 
@@ -109,7 +109,7 @@ def test_the_rows_of_a_deleted_run_go_slice_by_slice_whether_anything_is_at_work
     monkeypatch.setattr(run_removal, "remove_slice", lambda run_id: True)
     assert is_idle()
 
-    progress = make_round(duties(), 1.0, is_idle=True)
+    progress = do_round(duties(), 1.0, is_idle=True)
 
     assert progress is Progress.PENDING
     assert PAUSES[progress] <= 1
@@ -119,9 +119,9 @@ def test_a_deleted_run_that_another_crawl_may_need_keeps_no_duty_at_work(crawl, 
     start_run(crawl)
     abort(crawl)
     request_removal(crawl.runs.get(), for_good=True, by=None)
-    monkeypatch.setattr(run_removal, "_may_be_needed", lambda run: True)
+    monkeypatch.setattr(run_removal, "_may_have_needed_payloads", lambda run: True)
 
-    assert make_round(duties(), 1.0, is_idle=True) is Progress.DONE
+    assert do_round(duties(), 1.0, is_idle=True) is Progress.DONE
     assert Run.all_objects.filter(crawl=crawl).exists()
 
 

@@ -27,9 +27,9 @@ from crawling.runs.shift_lifecycle import begin_shift
 from crawling.runs.start import start_run
 from crawling.runs.waiting_urls import change_urls
 from crawling.scheduler import messages
-from crawling.scheduler.duties import Progress, settle_leftovers
-from crawling.scheduler.messages import deliver, deliver_other_messages, deliver_starts
-from crawling.scheduler.rounds import Duty, duties, make_round, run_scheduler
+from crawling.scheduler.duties import Progress, settle_interrupted_runs
+from crawling.scheduler.messages import deliver_messages, deliver_other_messages, deliver_starts
+from crawling.scheduler.rounds import Duty, do_round, duties, run_scheduler
 from tests.races.conftest import rival
 from tests.stack import wait_until
 
@@ -92,9 +92,9 @@ def test_a_duty_that_would_take_long_goes_on_in_its_next_turn_which_is_due_at_on
     start(2)
     delivery = [Duty(deliver_starts, 60.0)]
 
-    assert make_round(delivery, 1.0) is Progress.UNFINISHED
+    assert do_round(delivery, 1.0) is Progress.UNFINISHED
     assert len(queue.jobs) == 1
-    assert make_round(delivery, 1.0) is Progress.DONE
+    assert do_round(delivery, 1.0) is Progress.DONE
     assert len(queue.jobs) == 2
 
 
@@ -160,7 +160,7 @@ def test_a_run_that_waits_ends_at_its_limit_of_time(one_worker, start):
     began = timezone.now() - timedelta(seconds=61)
     Run.objects.filter(pk=waits.pk).update(state="running", started_at=began)
 
-    settle_leftovers()
+    settle_interrupted_runs()
 
     waits.refresh_from_db()
     assert "60 seconds is reached" in waits.reason
@@ -171,7 +171,7 @@ def lost_shifts(start, settings):
     """Two runs, each with a shift whose lease has run out, and the messages that say so."""
     settings.BANK_LEASE_SECONDS = 0
     runs = start(2)
-    deliver()
+    deliver_messages()
     for process in RunProcess.objects.all():
         take_lease(process=process.bank_process_id, epoch=1, worker="lost")
         begin_shift(process, epoch=1, worker="lost")
@@ -218,7 +218,7 @@ def test_names_are_resolved_for_who_fetches_and_for_the_front_of_the_line(
         host = Host.objects.filter(name=f"127.0.0.{number}:8900")
         host.update(dns_name=f"h{number}.test")
 
-    due = waiting_names.names_due(time.time() + 10)
+    due = waiting_names.due_names(time.time() + 10)
 
     assert {one.name for one in due} == {"h1.test", "h2.test"}
 

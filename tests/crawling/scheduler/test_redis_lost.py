@@ -21,7 +21,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.previews.inquiries import start_inquiry
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from crawling.scheduler.messages import RESEND_AFTER, resend_background
+from crawling.scheduler.messages import RESEND_AFTER, resend_lost_background_jobs
 from crawling.scheduler.rounds import duties
 from crawling.uses.checkpoints.jobs import request_checkpoint
 from experiments.form import start_experiment
@@ -90,8 +90,8 @@ def test_background_jobs_that_redis_lost_are_queued_again_once(background):
     assert sorted(queue.job_ids) == background
     queue.connection.flushdb()
 
-    resend_background()
-    resend_background()
+    resend_lost_background_jobs()
+    resend_lost_background_jobs()
 
     assert sorted(queue.job_ids) == background
 
@@ -103,7 +103,7 @@ def test_background_jobs_that_failed_early_are_queued_again(background):
         queue.remove(job)
         job.set_status(JobStatus.FAILED)
 
-    resend_background()
+    resend_lost_background_jobs()
 
     assert sorted(queue.job_ids) == background
 
@@ -113,6 +113,6 @@ def test_background_jobs_that_are_done_or_at_work_are_not_queued_again(backgroun
     queue = django_rq.get_queue(BACKGROUND)
     queue.connection.flushdb()
 
-    resend_background()
+    resend_lost_background_jobs()
 
     assert queue.job_ids == []

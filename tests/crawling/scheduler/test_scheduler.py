@@ -34,12 +34,12 @@ from crawling.scheduler.duties import (
     Progress,
     count_workers,
     delete_expired_rows,
-    enroll_anew,
-    settle_leftovers,
+    register_continued_runs,
+    settle_interrupted_runs,
     start_due_crawls,
 )
-from crawling.scheduler.leader import Leadership, is_somebody_leading
-from crawling.scheduler.messages import deliver, enqueue_shift, resend
+from crawling.scheduler.leader import Leadership, has_leader
+from crawling.scheduler.messages import deliver_messages, enqueue_shift, resend_lost_starts
 from crawling.scheduler.rounds import duties
 from tests.races.conftest import rival, row_held
 from tests.stack import wait_until
@@ -104,8 +104,8 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
 
 
 def test_a_granted_start_becomes_one_job(run, queue):
-    deliver()
-    deliver()
+    deliver_messages()
+    deliver_messages()
 
     assert [job.args for job in queue.jobs] == [[holder(run).pk, 1]]
     assert not Outbox.objects.filter(sent_at=None).exists()
@@ -114,7 +114,7 @@ def test_a_granted_start_becomes_one_job(run, queue):
 def test_a_job_may_last_as_long_as_the_longest_shift(run, queue, settings):
     settings.CRAWL_SLICE_SECONDS = 600
 
-    deliver()
+    deliver_messages()
 
     assert queue.jobs[0].timeout > 10 * 600
 
@@ -126,15 +126,15 @@ def test_a_message_whose_delivery_failed_stays_to_be_delivered(run, queue, monke
     with monkeypatch.context() as patch:
         patch.setattr(messages, "enqueue_shift", fail)
         with pytest.raises(ConnectionError):
-            deliver()
+            deliver_messages()
 
-    deliver()
+    deliver_messages()
 
     assert len(queue.jobs) == 1
 
 
 def test_a_job_left_over_from_another_time_does_not_stand_in_the_way(run, queue):
-    deliver()
+    deliver_messages()
     queue.jobs[0].set_status(JobStatus.FAILED)
     queue.empty()
     enqueue_shift(holder(run).pk, 1)
@@ -143,31 +143,31 @@ def test_a_job_left_over_from_another_time_does_not_stand_in_the_way(run, queue)
 
 
 def test_a_start_that_redis_lost_is_sent_again(run, queue, monkeypatch):
-    deliver()
+    deliver_messages()
     queue.connection.flushdb()
-    resend()
+    resend_lost_starts()
     assert queue.jobs == []  # it may be on its way still
 
     monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
-    resend()
+    resend_lost_starts()
     assert len(queue.jobs) == 1
 
 
 def test_a_start_whose_worker_was_killed_before_it_began_is_sent_again(run, queue, monkeypatch):
-    deliver()
+    deliver_messages()
     queue.connection.lmove(queue.key, queue.intermediate_queue.key)  # what a worker does first
     monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
-    resend()
+    resend_lost_starts()
     assert queue.jobs == []  # it may be about to begin
 
     monkeypatch.setattr(rq_jobs, "ON_ITS_WAY", timedelta(0))
-    resend()
+    resend_lost_starts()
     assert [job.args for job in queue.jobs] == [[holder(run).pk, 1]]
     assert queue.intermediate_queue.get_job_ids() == []
 
 
 def test_jobs_hold_no_code_and_are_forgotten_after_a_week_if_they_fail(run, queue):
-    deliver()
+    deliver_messages()
 
     [job] = queue.jobs
     assert json.loads(job.data) == [RUN_SHIFT, None, [holder(run).pk, 1], {}]
@@ -175,7 +175,7 @@ def test_jobs_hold_no_code_and_are_forgotten_after_a_week_if_they_fail(run, queu
 
 
 def test_what_is_over_is_forgotten(run, monkeypatch):
-    deliver()
+    deliver_messages()
     Outbox.objects.update(sent_at=timezone.now() - timedelta(days=2))
     Outbox.objects.create(kind="pump", pool=holder(run).pool)
     for key, days in (("old", -1), ("new", 1)):
@@ -196,7 +196,7 @@ def test_a_start_that_was_taken_up_is_not_sent_again(run, queue, monkeypatch):
     assert take_lease(process=holder(run).pk, epoch=1, worker="somebody")
     monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
 
-    resend()
+    resend_lost_starts()
 
     assert queue.jobs == []
 
@@ -207,7 +207,7 @@ def test_a_start_that_nobody_takes_up_is_reaped_and_asked_for_again(order, queue
 
     assert [reaped.process for reaped in reap_expired()] == [holder(run).pk]
     settings.BANK_PICKUP_SECONDS = 60
-    deliver()
+    deliver_messages()
 
     # 1 was granted, 2 reaped it, 3 is the new grant
     assert (holder(run).holding, holder(run).epoch) == (True, 3)
@@ -222,7 +222,7 @@ def test_a_lost_shift_is_closed_and_its_urls_go_back(run, queue, settings):
     run.queues.update(queued=0)
 
     reap_expired()
-    deliver()
+    deliver_messages()
 
     shift.refresh_from_db()
     assert shift.ending == "lost: its lease ran out"
@@ -238,7 +238,7 @@ def test_the_duties_bear_the_largest_limits_that_an_order_may_have(order, queue,
     Run.objects.filter(pk=run.pk).update(state="running", started_at=timezone.now())
     RunTotal.objects.update_or_create(run=run, defaults={"fetched": 9, "files": 3, "bytes": 7})
 
-    progress = [settle_leftovers(), start_due_crawls(), enroll_anew()]
+    progress = [settle_interrupted_runs(), start_due_crawls(), register_continued_runs()]
 
     run.refresh_from_db()
     assert (progress, run.state) == ([Progress.DONE] * 3, "running")
@@ -253,7 +253,7 @@ def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, mo
         run = start_run(crawl)
     assert not Process.objects.filter(holding=True).exists()
 
-    settle_leftovers()
+    settle_interrupted_runs()
     start_due_crawls()
 
     assert holder(run).holding
@@ -271,7 +271,7 @@ def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_scheduler(
     run.refresh_from_db()
     assert (run.state, Process.objects.filter(holding=True).exists()) == ("queued", False)
 
-    settle_leftovers()
+    settle_interrupted_runs()
     start_due_crawls()
 
     assert holder(run).holding
@@ -296,7 +296,7 @@ def test_a_run_that_was_winding_down_when_everything_died_arrives(run, state, be
     finish_process(process=holder(run).pk)
     Run.objects.filter(pk=run.pk).update(state=state)
 
-    settle_leftovers()
+    settle_interrupted_runs()
 
     run.refresh_from_db()
     assert run.state == becomes
@@ -305,7 +305,7 @@ def test_a_run_that_was_winding_down_when_everything_died_arrives(run, state, be
 def test_an_ended_run_that_is_still_in_the_bank_leaves_it(run):
     Run.objects.filter(pk=run.pk).update(state="stopped")
 
-    settle_leftovers()
+    settle_interrupted_runs()
 
     assert (holder(run).state, holder(run).holding) == ("finished", False)
 
@@ -328,7 +328,7 @@ def test_a_paused_run_asks_for_nothing(run, queue):
     Run.objects.filter(pk=run.pk).update(state="paused")
 
     start_due_crawls()
-    settle_leftovers()
+    settle_interrupted_runs()
 
     assert not Process.objects.filter(holding=True).exists()
 
@@ -384,10 +384,10 @@ def test_with_no_worker_alive_the_class_keeps_its_units(pool, queue):
 def test_of_two_schedulers_one_leads_until_it_is_gone(transactional_db):
     first, second = Leadership(), Leadership()
     try:
-        assert not is_somebody_leading()
+        assert not has_leader()
         assert first.is_held()
         assert not second.is_held()
-        assert is_somebody_leading()
+        assert has_leader()
         first.close()
         wait_until(second.is_held)  # the server lets go once it sees that the connection is gone
     finally:
@@ -461,14 +461,14 @@ def test_a_start_of_a_run_that_renders_goes_to_workers_with_a_browser(browsers, 
     rendering_queue.empty()
     run = start_run(create_crawl(order(SEED, render="when_needed")))
 
-    deliver()
+    deliver_messages()
 
     assert [job.args for job in rendering_queue.jobs] == [[holder(run).pk, 1]]
     assert not queue.jobs
     rendering_queue.empty()
     Grant.objects.update(granted_at=timezone.now() - timedelta(hours=1))
 
-    resend()
+    resend_lost_starts()
 
     assert (len(rendering_queue.jobs), len(queue.jobs)) == (1, 0)
     rendering_queue.empty()

@@ -19,11 +19,11 @@ from django.utils import timezone
 
 from crawling.base.storage import pieces_of, storage
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.query import each_row
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.query import stream_query_rows
+from crawling.datasets.second_reading import read_run_again
 from crawling.frontier.change.manual_order import requeue_failed
 from crawling.jobs.job_rows import end_job
-from crawling.jobs.removal import remove_forgotten
+from crawling.jobs.removal import remove_deleted_jobs
 from crawling.jobs.running import run_job
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.turns import IdleTurn
@@ -31,7 +31,7 @@ from crawling.models import BackgroundJob, LinksPart, Page, Run, Url, UrlState
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
 from crawling.uses.bulk_data import field_rows, files, table_job
 from crawling.uses.bulk_data.bulk_table import START
-from crawling.uses.bulk_data.field_values import as_number
+from crawling.uses.bulk_data.field_values import parse_number
 from crawling.uses.bulk_data.tables import BY_NAME, TABLES
 from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser, soup
@@ -63,7 +63,7 @@ def site(shared):
 def crawled(site, shared, crawl_once):
     run = crawl_once(f"{site.url}/", extract=RULES)
     shared.do(catch_up, run.pk)
-    shared.do(read_again, run.pk)
+    shared.do(read_run_again, run.pk)
     return run
 
 
@@ -413,7 +413,7 @@ def test_very_many_tables_are_no_zip_file(run, operator, background, monkeypatch
 
 @pytest.mark.parametrize("text", ["1e999", "-1e999"])
 def test_a_number_that_is_too_large_for_json_is_none(text):
-    assert (as_number(text), as_number("-1e9")) == (None, -1e9)
+    assert (parse_number(text), parse_number("-1e9")) == (None, -1e9)
 
 
 def test_fields_are_wide_and_converted_with_the_text_beside(run, operator, background, tmp_path):
@@ -476,7 +476,7 @@ def test_the_links_of_a_part_take_no_more_than_that_part_and_its_targets(run):
         other.save()
 
     files = "SELECT len(current_setting('allowed_paths'))"
-    assert list(each_row(run, files, part=part)) == [(2,)]
+    assert list(stream_query_rows(run, files, part=part)) == [(2,)]
     with CaptureQueriesContext(connection) as asked:
         rows = list(BY_NAME["links"].rows(run, START).rows)
     assert len(rows) == 4 * part.links
@@ -517,7 +517,7 @@ def test_a_deleted_run_leaves_no_files(run, operator, background):
 
     remove_run(run, by=None, for_good=True)
     remove_rows(seconds=60)
-    remove_forgotten()
+    remove_deleted_jobs()
 
     assert storage().size(job.file("rows.parquet")) is None
 

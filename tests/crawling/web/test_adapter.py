@@ -8,7 +8,7 @@ from requests.exceptions import ConnectionError, InvalidURL, ReadTimeout, SSLErr
 
 from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
 from crawling.web.vetting import AllowedRange, vet
-from dnscache.lookup import ask
+from dnscache.lookup import query_name
 from tests.servers import make_certificate, require_openssl, tls_context
 
 AGENT = {"User-Agent": "test"}
@@ -229,4 +229,4 @@ def test_https_refuses_an_authority_that_nobody_trusts(session, make_site, certi
 
 
 def _addresses(name, dns_server):
-    return ask(name, seconds=5, servers=(dns_server.address,)).addresses
+    return query_name(name, seconds=5, servers=(dns_server.address,)).addresses

@@ -4,7 +4,7 @@ import pytest
 
 from crawling.models import Url
 from crawling.web.statuses import FetchStatus
-from dnscache.services import flush
+from dnscache.services import flush_names
 
 #: 127.0.0.2 in disguise
 SPELLINGS = [
@@ -70,7 +70,7 @@ def test_a_name_that_is_bound_anew_leads_nowhere_else(
     crawl_to_the_end(outside.url.replace("127.0.0.1", "moves.test") + "/")
 
     dns_server.hosts["moves.test"] = ["127.0.0.2"]
-    flush(["moves.test"])
+    flush_names(["moves.test"])
     run = crawl_to_the_end(inside.url.replace("127.0.0.2", "moves.test") + "/", name="again")
 
     assert (outside.paths, inside.log) == (["/"], [])

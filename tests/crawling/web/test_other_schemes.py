@@ -28,11 +28,11 @@ pytestmark = pytest.mark.slow
 
 
 def fetch_file(asked):
-    return files.fetch(asked).in_memory(asked.max_bytes)
+    return files.fetch(asked).with_document_in_memory(asked.max_bytes)
 
 
 def fetch_ftp(asked):
-    return ftp.fetch(asked).in_memory(asked.max_bytes)
+    return ftp.fetch(asked).with_document_in_memory(asked.max_bytes)
 
 
 def task(url, **fields):

@@ -7,14 +7,14 @@ import pytest
 from django.core.management import call_command
 
 from crawling.orders.scope.status_policy import BOOK, status_rows
-from crawling.web.statuses import FetchStatus, explain, is_redirect, is_success, may_pass
+from crawling.web.statuses import FetchStatus, is_redirect, is_success, may_pass, status_sentence
 
 
 @pytest.mark.parametrize("status", FetchStatus)
 def test_every_status_of_ours_is_negative_and_has_a_sentence(status):
     assert status < 0
     assert status.sentence.endswith(".")
-    assert explain(int(status)) == status.sentence
+    assert status_sentence(int(status)) == status.sentence
 
 
 def test_no_two_statuses_share_a_sentence():
@@ -31,7 +31,7 @@ def test_no_two_statuses_share_a_sentence():
     ],
 )
 def test_http_statuses_explain_themselves(status, text):
-    assert explain(status) == text
+    assert status_sentence(status) == text
 
 
 def test_what_may_be_different_in_a_moment_is_tried_again_and_nothing_else():

@@ -9,7 +9,7 @@ import pytest
 from crawling.web.addresses import read_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.scheme_task import FetchTask
-from crawling.web.fetch.tcp_connection import converse
+from crawling.web.fetch.tcp_connection import fetch_by_dialogue
 from crawling.web.statuses import FetchStatus
 from tests.crawling.raw import serve_raw
 
@@ -79,7 +79,7 @@ def answers(connection):
 def test_a_dialogue_ends_whatever_the_server_does(server, dialogue, fields, status):
     began = time.monotonic()
     with serve_raw(server) as (url, _):
-        fetched = converse(task(url, **fields), dialogue)
+        fetched = fetch_by_dialogue(task(url, **fields), dialogue)
     fetched.close()
 
     assert fetched.status == status
@@ -95,7 +95,7 @@ def test_lines_and_what_follows_them_are_received_and_counted():
         return Fetched(200, {"line": line}, connection.receive_rest())
 
     with serve_raw(answers) as (url, _):
-        fetched = converse(task(url, received=counts.append), dialogue)
+        fetched = fetch_by_dialogue(task(url, received=counts.append), dialogue)
 
     assert (fetched.headers["line"], fetched.body.read()) == ("first", b"second")
     assert sum(counts) == len(b"first\r\nsecond")
@@ -103,6 +103,6 @@ def test_lines_and_what_follows_them_are_received_and_counted():
 
 
 def test_a_server_that_does_not_listen_is_an_outage(free_port):
-    fetched = converse(task(f"http://127.0.0.1:{free_port}/"), all_of_it)
+    fetched = fetch_by_dialogue(task(f"http://127.0.0.1:{free_port}/"), all_of_it)
 
     assert fetched.status == FetchStatus.CONNECT_FAILED

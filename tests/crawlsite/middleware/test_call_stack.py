@@ -8,7 +8,7 @@ import resource
 
 import pytest
 
-from crawlsite.middleware.call_stack import with_room
+from crawlsite.middleware.call_stack import call_with_large_frame
 
 CALLS = 1_000
 #: of pages of memory that were not there; each time that Python takes a piece costs one or more
@@ -33,4 +33,7 @@ def at_depth(depth, function):
 @pytest.mark.skipif(not hasattr(resource, "RUSAGE_THREAD"), reason="not counted alike elsewhere")
 def test_calls_take_memory_once_at_any_depth():
     assert max(at_depth(depth, many_calls) for depth in range(300)) > FEW  # as Python is
-    assert with_room(lambda: max(at_depth(depth, many_calls) for depth in range(300)))() < FEW
+    assert (
+        call_with_large_frame(lambda: max(at_depth(depth, many_calls) for depth in range(300)))()
+        < FEW
+    )

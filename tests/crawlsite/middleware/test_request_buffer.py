@@ -18,8 +18,8 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 
 from crawlsite.download_limit import DownloadLimitMiddleware
-from crawlsite.env import for_child
-from crawlsite.middleware.program_admission import is_short
+from crawlsite.env import child_environment
+from crawlsite.middleware.program_admission import is_short_request
 from crawlsite.middleware.request_buffer import RequestBufferMiddleware
 from crawlsite.middleware.whole_request import MOST_BYTES, MOST_BYTES_OF_STRANGERS
 from crawlsite.settings import BASE_DIR
@@ -127,7 +127,7 @@ def serving(folder, *, seconds: float, more: str = ""):
         str(folder),
     ]
     with subprocess.Popen(
-        command, cwd=PROJECT, env=for_child({}), stderr=subprocess.PIPE, text=True
+        command, cwd=PROJECT, env=child_environment({}), stderr=subprocess.PIPE, text=True
     ) as process:
         next(line for line in process.stderr if "Booting worker" in line)
         yield port
@@ -310,8 +310,8 @@ def test_clients_that_close_or_read_nothing_end_no_web_process(held_server):
     ],
 )
 def test_only_whole_short_requests_of_programs_are_refused_by_the_loop(request_text):
-    assert is_short(ASK.encode())
-    assert not is_short(request_text.encode())
+    assert is_short_request(ASK.encode())
+    assert not is_short_request(request_text.encode())
 
 
 def wait_until_refused(connection: socket.socket) -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError
 
 from crawlsite.logs import logging_setting
-from crawlsite.middleware.request_ids import HEADER, current_id
+from crawlsite.middleware.request_ids import HEADER, current_request_id
 
 
 def log_line() -> str:
@@ -61,5 +61,5 @@ def test_each_request_has_its_own_id_and_nobody_else_has_one(client):
     first, second = client.get("/healthz", headers={HEADER: "mine"}), client.get("/healthz")
 
     assert len({first[HEADER], second[HEADER], "mine"}) == 3
-    assert current_id() == ""
+    assert current_request_id() == ""
     assert "request_id" not in json.loads(log_line())

@@ -208,10 +208,10 @@ def test_nothing_is_rendered_anew_while_nothing_is_written(transactional_db, mon
     while before != after:  # until no other test has written to a database of the server meanwhile
         cache.clear()
         rendered.clear()
-        before = refreshes._seen_now()
+        before = refreshes._current_changes()
         etag = viewer.get("/", headers=REFRESH).headers["ETag"]
         again = viewer.get("/", headers={**REFRESH, "If-None-Match": etag})
-        after = refreshes._seen_now()
+        after = refreshes._current_changes()
 
     assert (rendered, again.status_code) == (["/"], 304)
 

@@ -46,7 +46,7 @@ OK, GONE, BROKEN = (
 def test_a_host_passes_when_its_name_is_settled(reply, age, expires_in, retry_in, fails, passes):
     now = time.time()
     retry_at = None if retry_in is None else now + retry_in
-    store.write([DnsAnswer("a.test", reply, now - age, now + expires_in, retry_at, fails)])
+    store.write_answers([DnsAnswer("a.test", reply, now - age, now + expires_in, retry_at, fails)])
 
     found = settled_answers(["a.test", "unknown.test"])
 

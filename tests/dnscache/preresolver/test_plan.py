@@ -6,20 +6,20 @@ from dnscache.preresolver.plan import (
     NEW_NAMES_A_MINUTE,
     LookupRate,
     MadeUpNameDetector,
-    must_ask,
+    needs_look_up,
     threads_for,
 )
-from dnscache.protocol.answers import DnsStatus, Reply, answer_from
+from dnscache.protocol.answers import DnsStatus, Reply, answer_of_reply
 from dnscache.regions.entry import CachedAnswer
 from tests.dnscache.regions.conftest import NOW, failed, good
 
 
 def asks(answer, *, now, due):
-    return must_ask(CachedAnswer(answer, now=NOW), now=NOW + now, due=NOW + due)
+    return needs_look_up(CachedAnswer(answer, now=NOW), now=NOW + now, due=NOW + due)
 
 
 def test_a_name_that_nobody_knows_is_asked_for():
-    assert must_ask(None, due=NOW + 10, now=NOW)
+    assert needs_look_up(None, due=NOW + 10, now=NOW)
 
 
 def test_an_answer_that_lasts_until_it_is_needed_is_not_renewed():
@@ -71,7 +71,7 @@ def test_a_name_that_rests_after_a_failure_is_left_alone():
         False,
         True,
     ]
-    stale = answer_from(
+    stale = answer_of_reply(
         "a.com", Reply(DnsStatus.SERVFAIL), previous=good("a.com", ttl=10), now=NOW + 11
     )
     assert [asks(stale, now=now, due=12) for now in (12, 15.9, 16)] == [False, False, True]
@@ -85,8 +85,11 @@ def test_a_popular_name_is_renewed_when_a_tenth_of_its_life_is_left():
     for second in range(0, 540, 10):
         popular.touch(NOW + second)
 
-    assert [must_ask(popular, due=NOW + now, now=NOW + now) for now in (539, 540)] == [False, True]
-    assert not must_ask(idle, due=NOW + 540, now=NOW + 540)
+    assert [needs_look_up(popular, due=NOW + now, now=NOW + now) for now in (539, 540)] == [
+        False,
+        True,
+    ]
+    assert not needs_look_up(idle, due=NOW + 540, now=NOW + 540)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +130,7 @@ def test_the_pace_is_that_of_the_last_half_minute():
 
 def test_names_that_somebody_makes_up_are_noticed():
     crowds = MadeUpNameDetector(0)
-    assert not any(crowds.is_one_too_many(f"{n}.spam.com", 1) for n in range(NEW_NAMES_A_MINUTE))
-    assert crowds.is_one_too_many("more.spam.com", 1)
-    assert not crowds.is_one_too_many("www.good.com", 1)
-    assert not crowds.is_one_too_many("later.spam.com", 61)
+    assert not any(crowds.exceeds_limit(f"{n}.spam.com", 1) for n in range(NEW_NAMES_A_MINUTE))
+    assert crowds.exceeds_limit("more.spam.com", 1)
+    assert not crowds.exceeds_limit("www.good.com", 1)
+    assert not crowds.exceeds_limit("later.spam.com", 61)

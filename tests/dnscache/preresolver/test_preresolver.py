@@ -185,7 +185,7 @@ def test_a_flushed_name_is_resolved_again(make_ahead, make_resolver, dns_server,
     ahead = make_ahead(make_resolver())
     ahead.want("a.test")
     ahead.all_delivered()
-    services.flush(["a.test"])
+    services.flush_names(["a.test"])
     clock.advance(1)
 
     ahead.until(lambda: dns_server.count("a.test", "A") == 2)

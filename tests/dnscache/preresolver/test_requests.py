@@ -18,7 +18,7 @@ def queue_of(*names, at=0.0):
 
 
 def take(queue, cached, now=0.0):
-    return queue.next_for(lambda name: name in cached, now)
+    return queue.take_next(lambda name: name in cached, now)
 
 
 def test_requests_are_served_in_order_while_their_names_are_at_hand():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dnscache.protocol.answers import DnsStatus
 from dnscache.regions.entry import CachedAnswer
-from dnscache.regions.reverse import ReverseRegion, reason_of
+from dnscache.regions.reverse import ReverseRegion, failure_reason
 from tests.dnscache.regions.conftest import NOW, failed, good
 
 
@@ -84,7 +84,7 @@ def test_the_names_of_a_domain_are_found_by_walking_the_area():
     ],
 )
 def test_every_name_is_hard_for_a_reason(answer, reason):
-    assert reason_of(answer.reply.status, answer.fails) == reason
+    assert failure_reason(answer.reply.status, answer.fails) == reason
 
 
 def test_what_is_light_and_unused_for_long_is_named_for_deletion():

@@ -7,7 +7,7 @@ from dnscache.protocol.answers import (
     DnsAnswer,
     DnsStatus,
     Reply,
-    answer_from,
+    answer_of_reply,
 )
 from dnscache.regions.entry import Region
 from dnscache.regions.space import CacheSpace, EvictionReason
@@ -50,7 +50,7 @@ def test_a_failure_goes_in_reverse_and_a_quick_answer_brings_the_name_back(space
 def test_addresses_kept_through_a_failure_lie_in_reverse_with_the_reason(space):
     space.put(good("a.com", ttl=10), NOW)
     space.put(
-        answer_from(
+        answer_of_reply(
             "a.com", Reply(DnsStatus.SERVFAIL), previous=space.find("a.com").answer, now=NOW + 11
         ),
         NOW + 11,

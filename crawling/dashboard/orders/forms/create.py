@@ -27,7 +27,7 @@ from crawling.orders.fields import MIB
 from crawling.orders.order import FIELDS, MAX_SEEDS
 from crawling.orders.seeds import BadTags, read_seeds, read_tags
 from crawling.runs.crawls.creation import free_name, name_from_seeds, order_of
-from crawling.runs.crawls.extractor_rules import own_rules
+from crawling.runs.crawls.extractor_rules import own_rules_of_crawl
 from crawling.runs.crawls.revisions import EDITED_PARTS, FETCHING_FIELDS, OF_THE_CRAWL
 
 #: enough for MAX_SEEDS addresses of usual length
@@ -191,7 +191,7 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
     )
     claim = {} if chosen else {f"{CLAIM}{key}": str(units) for key, units in crawl.claim.items()}
     return {
-        **fill_in(ASKED_OF_NEW, {**order_of(crawl), "extract": own_rules(crawl)}),
+        **fill_in(ASKED_OF_NEW, {**order_of(crawl), "extract": own_rules_of_crawl(crawl)}),
         **claim,
         "name": free_name(crawl.name),
         "tags": ", ".join(crawl.tags),
@@ -226,4 +226,4 @@ class EditForm(OrderForm):
 
 
 def edit_answers(crawl: CrawlJob) -> dict[str, Any]:
-    return fill_in(ASKED, {**order_of(crawl), "extract": own_rules(crawl)}, masked=True)
+    return fill_in(ASKED, {**order_of(crawl), "extract": own_rules_of_crawl(crawl)}, masked=True)

@@ -14,7 +14,7 @@ from crawling.installation.pools import crawl_pools
 from crawling.models import Team
 from crawling.orders.fields import OrderField
 from crawling.orders.order import FIELDS
-from crawling.orders.sections.reading import in_revision
+from crawling.orders.sections.reading import revision_in_words
 from crawling.runs.crawls.extractor_rules import newest_rules
 from crawling.web.secret_headers import MASK
 
@@ -36,7 +36,7 @@ def _teams() -> list[tuple[str, str]]:
 
 
 def _extractors() -> list[tuple[str, str]]:
-    return [(one.reference, in_revision(one.reference)) for one in newest_rules()]
+    return [(one.reference, revision_in_words(one.reference)) for one in newest_rules()]
 
 
 #: fields whose choices are rows of a table, with the label for no choice
@@ -64,7 +64,9 @@ class OrderForm(forms.Form):
         """
         given = str(self.data.get(name) or self.initial.get(name) or "")
         is_gone = given and given not in dict(names)
-        gone = [(given, in_revision(given) if name == "extractor" else given)] if is_gone else []
+        gone = (
+            [(given, revision_in_words(given) if name == "extractor" else given)] if is_gone else []
+        )
         choices = [("", usual), *names, *gone]
         asked = self.fields[name]
         self.fields[name] = forms.ChoiceField(

@@ -19,7 +19,7 @@ from crawling.orders.schedule_words import (
     WEEKDAYS,
     Repeat,
     ScheduleWords,
-    ordinal,
+    ordinal_number,
     read_words,
 )
 from crawling.orders.schedules import CatchUp, zones
@@ -34,7 +34,7 @@ REPEATS = (
     (INTERVAL, "Interval"),
     (CRON, "Cron line"),
 )
-DAYS = (*((str(day), ordinal(day)) for day in range(1, 32)), (LAST_DAY, "last day"))
+DAYS = (*((str(day), ordinal_number(day)) for day in range(1, 32)), (LAST_DAY, "last day"))
 CATCH_UP = ((CatchUp.ONCE, "run once"), (CatchUp.SKIP, "wait for the next start"))
 USUAL_TIME = time(3)
 #: the regions of zones; other names are older aliases

@@ -29,7 +29,7 @@ from crawling.dashboard.run.site_tree import COUNTED, directory_row, site_tree
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import Url
 from crawling.orders.order import MAX_SEEDS
-from crawling.runs.crawls.added_seeds import add_to_seeds
+from crawling.runs.crawls.added_seeds import add_seeds_to_crawl
 from crawling.runs.waiting_urls import (
     FrontierFilter,
     change_found_urls,
@@ -240,7 +240,7 @@ def add_crawl_seeds(
 ) -> dict[str, Any]:
     """The seeds are queued at once if a run is active. Repeating the request has no effect."""
     return asdict(
-        add_to_seeds(
+        add_seeds_to_crawl(
             get_crawl(crawl_id),
             wanted.seeds,
             by=request.user,

@@ -40,7 +40,7 @@ from crawling.dashboard.run.pages import (
     page_count,
     pages_of,
 )
-from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.extracted_fields import field_rules
 from crawling.datasets.lag import Derived
 from crawling.models import CrawlJob, Run
 from crawling.runs.waiting_urls import retry_failed
@@ -143,7 +143,7 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "wanted": wanted,
         "statuses": [str(code) for (code,) in sorted(set(counted))],
     }
-    named = sorted(rules_of(run).rules) if run else []
+    named = sorted(field_rules(run).rules) if run else []
     chosen = asked_fields(request, job, named)
     if run and chosen:
         with_cells(run, window.pages, chosen)

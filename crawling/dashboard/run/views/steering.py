@@ -17,7 +17,7 @@ from crawling.dashboard.base.undo import show_message
 from crawling.models import CrawlJob, Team
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.teams import hand_over, may_hand_over
-from crawling.runs.steering import confirmation_question, limit_in_the_way
+from crawling.runs.steering import blocking_limit, confirmation_question
 from crawling.runs.transitions import CONFIRMED
 from crawling.runs.verbs import VERBS, Verb, offered_verbs
 from serving.access import AuthenticatedRequest, authenticated
@@ -41,7 +41,7 @@ def steer(request: AuthenticatedRequest, crawl: int, verb: str) -> HttpResponse:
     """
     job, act = get_object_or_404(CrawlJob, pk=crawl), VERBS[verb]
     with errors_told(request, CrawlError, BadKeepTime):
-        if verb == "resume" and limit_in_the_way(job):
+        if verb == "resume" and blocking_limit(job):
             return redirect("crawling:raise-limit", job.pk)
         is_asked = verb in CONFIRMED and "confirmed" not in request.POST
         if is_asked and (sentence := confirmation_question(job, verb)):

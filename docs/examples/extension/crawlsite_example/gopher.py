@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote_to_bytes
 from crawling.web.document_stream import DocumentStream, new_spool
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.scheme_task import FetchTask
-from crawling.web.fetch.tcp_connection import TcpConnection, converse
+from crawling.web.fetch.tcp_connection import TcpConnection, fetch_by_dialogue
 
 DEFAULT_PORT = 70
 MENU, TEXT, PAGE, ERROR = "1", "0", "h", "3"
@@ -38,7 +38,7 @@ def fetch(task: FetchTask) -> Fetched:
         with closing(answer):
             return _page(task, answer)
 
-    return converse(task, ask)
+    return fetch_by_dialogue(task, ask)
 
 
 def _page(task: FetchTask, menu: DocumentStream) -> Fetched:

@@ -105,7 +105,7 @@ def hosts(db):
     """
     for name in ("a.test", "b.test", "c.test:8080", "d.test"):
         Host.objects.create(name=name, dns_name=name.partition(":")[0])
-    store.write(
+    store.write_answers(
         [DnsAnswer("b.test", Reply(DnsStatus.SERVFAIL, error="it said so"), 0.0, 60.0, 60.0, 1)]
     )
     now = timezone.now()

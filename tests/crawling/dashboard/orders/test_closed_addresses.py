@@ -12,7 +12,7 @@ from django.urls import reverse
 from crawling.jobs.running import run_job
 from crawling.models import AllowedNetwork, CrawlJob, Inquiry
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.seed_checks import may_be_allowed
+from crawling.runs.seed_checks import is_allowable
 from tests.crawling.pages import browser, soup
 
 FORM = {"seeds": "127.0.0.1:8900\nhttps://10.0.0.7/", "name": "Intranet", "preset": "normal"}
@@ -109,7 +109,7 @@ def test_our_own_services_and_what_is_no_host_cannot_be_allowed(db, settings):
     settings.OWN_SERVICES = frozenset({("127.0.0.1", 5432)})
 
     asked = (("127.0.0.1", 5432), ("0.0.0.0", 80), ("8.8.8.8", 80), ("127.0.0.1", 8900))
-    assert [may_be_allowed(*one) for one in asked] == [False, False, False, True]
+    assert [is_allowable(*one) for one in asked] == [False, False, False, True]
 
 
 def test_a_program_is_told_the_same(administrator):

@@ -15,7 +15,7 @@ from crawling.orders.order import read_order
 from crawling.orders.purposes import PRESETS, SCHEDULES, Purpose
 from crawling.runs.crawls.creation import clone_crawl, create_crawl
 from crawling.runs.crawls.schedules import set_schedule
-from crawling.runs.crawls.templates import crawl_from, save_template
+from crawling.runs.crawls.templates import create_from_template, save_template
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser, soup
 
@@ -172,7 +172,7 @@ def test_other_doors_take_the_purpose_with_its_fields(order, loopback):
     assert not create_crawl({**fields, "name": "b", "requisites": False}).requisites
     assert clone_crawl(made).purpose == "archive"
     template = save_template(made, "Archives")
-    assert crawl_from(template, {"name": "c", "seeds": [SEED]}).purpose == "archive"
+    assert create_from_template(template, {"name": "c", "seeds": [SEED]}).purpose == "archive"
 
     call_command("crawl", "edit", made.pk, "--for", "links", stdout=StringIO())
     made.refresh_from_db()

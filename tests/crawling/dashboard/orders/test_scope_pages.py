@@ -193,7 +193,7 @@ def test_an_address_is_inspected_in_any_spelling(
 
 
 def test_an_address_tells_what_dns_knows_of_its_host(client, boss_login, db):
-    store.write(
+    store.write_answers(
         [
             DnsAnswer(
                 "www.a.test",

@@ -13,7 +13,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.datasets.text_diff import diff
+from crawling.datasets.text_diff import line_diff
 from crawling.jobs.running import run_job
 from crawling.models import Inquiry, Run
 from crawling.previews import run_comparison
@@ -173,7 +173,7 @@ def test_a_diff_leaves_equal_lines_out_but_for_those_around_a_change():
     old = [str(n) for n in range(100)]
     new = [*old[:50], "new", *old[51:]]
 
-    lines = diff(old, new)
+    lines = line_diff(old, new)
 
     assert [(line.kind, line.text) for line in lines if line.kind != "unchanged"] == [
         ("skipped", "47 equal lines"),
@@ -181,7 +181,7 @@ def test_a_diff_leaves_equal_lines_out_but_for_those_around_a_change():
         ("added", "new"),
         ("skipped", "46 equal lines"),
     ]
-    assert diff(old, old) == []
+    assert line_diff(old, old) == []
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f"]), max_size=30)
@@ -190,7 +190,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f"]), max_size=30)
 @given(LINES, LINES)
 def test_both_texts_can_be_read_off_a_diff(old, new):
     """Nothing is left out here: no two lines are far from a change."""
-    lines = diff(old, new)
+    lines = line_diff(old, new)
 
     if lines and not any(line.kind == "skipped" for line in lines):
         assert [line.text for line in lines if line.kind != "added"] == old
@@ -210,5 +210,5 @@ HOSTILE_LINES = {
 def test_texts_of_any_lines_are_compared_in_moments(kind):
     began = time.process_time()
 
-    assert diff(*HOSTILE_LINES[kind])
+    assert line_diff(*HOSTILE_LINES[kind])
     assert time.process_time() - began < 1

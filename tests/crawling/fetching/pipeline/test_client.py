@@ -13,7 +13,7 @@ import pytest
 from requests.utils import parse_dict_header
 
 from crawling.base.encrypted_text import SealBroken, seal, unseal
-from crawling.frontier.host_state import sessions_of
+from crawling.frontier.host_state import stored_sessions
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
 from crawling.orders.order import read_order
 from crawling.orders.sections.fetching import FetchingPart
@@ -402,6 +402,6 @@ def test_a_cookie_reaches_another_port_of_its_host(make_site, crawl_to_the_end):
     )
 
     assert "/in" in other.paths
-    kept = sessions_of(run.pk, [Url.objects.get(run=run, url=f"{other.url}/").queue.host_id])
+    kept = stored_sessions(run.pk, [Url.objects.get(run=run, url=f"{other.url}/").queue.host_id])
     sessions = [one.state for found in kept.values() for one in found]
     assert [cookie["name"] for one in sessions for cookie in one["cookies"]] == ["a"]

@@ -15,12 +15,12 @@ from django.utils import timezone
 
 from allocation.models import Process
 from crawling.fetching.shift import host_leases, work, workbench
-from crawling.frontier.host_state import keep_robots, known_robots, trim_robots
-from crawling.frontier.own_robots import keep_own_robots, own_robots
+from crawling.frontier.host_state import store_robots, trim_robots, valid_robots
+from crawling.frontier.own_robots import robots_of_run, store_robots_of_run
 from crawling.models import Host, OwnRobotsFile, RobotsFile, Shift, Url
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from crawling.runs.wait_reason import next_hosts
+from crawling.runs.wait_reason import next_host_queues
 from crawling.web.addresses import read_address
 from tests.crawling.contexts import make_client
 from tests.crawling.fetching.pipeline.test_crawl_path import links
@@ -53,7 +53,7 @@ def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_e
     other = Frontier()
     other.sow(f"{site.address}:{site.port}/x")
     assert other.lease(soon=60) == []
-    assert [one.rest_reason for one in next_hosts([other.run.pk])] == [host.rest_reason]
+    assert [one.rest_reason for one in next_host_queues([other.run.pk])] == [host.rest_reason]
 
     Host.objects.update(due_at=timezone.now())
     site.pages["/busy"] = "better"
@@ -106,7 +106,7 @@ def test_bandwidth_is_counted_as_it_comes_and_not_as_it_is_decoded(make_site, en
 
 def test_the_cache_of_robots_txt_has_a_fixed_size_and_forgets_the_oldest(db):
     for number in range(5):
-        keep_robots(f"http://{number}.test", 200, b"x" * 100)
+        store_robots(f"http://{number}.test", 200, b"x" * 100)
         RobotsFile.objects.filter(origin=f"http://{number}.test").update(
             fetched_at=timezone.now() - timedelta(hours=number)
         )
@@ -134,11 +134,11 @@ def test_a_robots_txt_holds_for_a_day_and_that_there_was_none_to_be_had_for_a_mi
 ):
     origins = {f"http://{status}.test": status for status in (200, 404, 503, -5)}
     for origin, status in origins.items():
-        keep_robots(origin, status, b"")
+        store_robots(origin, status, b"")
 
     RobotsFile.objects.update(expires_at=F("expires_at") - timedelta(seconds=seconds))
 
-    assert {origins[origin] for origin in known_robots(origins)} == known
+    assert {origins[origin] for origin in valid_robots(origins)} == known
 
 
 @pytest.fixture
@@ -243,18 +243,18 @@ def test_a_challenge_is_answered_by_the_next_shift_and_a_refusal_ends(
 
 def test_own_robots_files_end_with_the_order_that_they_were_had_for(db):
     run, other = Frontier().run, Frontier().run
-    keep_own_robots(run.pk, 1, [("http://a.test", 200, b"x"), ("http://b.test", 404, b"")])
-    keep_own_robots(run.pk, 1, [("http://a.test", 503, b""), ("http://c.test", 503, b"")])
+    store_robots_of_run(run.pk, 1, [("http://a.test", 200, b"x"), ("http://b.test", 404, b"")])
+    store_robots_of_run(run.pk, 1, [("http://a.test", 503, b""), ("http://c.test", 503, b"")])
 
     def had(run, revision):
-        return own_robots(run.pk, revision, ["http://a.test", "http://b.test", "http://c.test"])
+        return robots_of_run(run.pk, revision, ["http://a.test", "http://b.test", "http://c.test"])
 
     assert had(run, 1) == ({"http://a.test": (200, b"x"), "http://b.test": (404, b"")}, {})
     assert had(run, 2) == had(other, 1) == ({}, {})
 
     OwnRobotsFile.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert had(run, 1).old == {"http://a.test": (200, b"x"), "http://b.test": (404, b"")}
-    keep_own_robots(run.pk, 1, [("http://a.test", 503, b"")])
+    store_robots_of_run(run.pk, 1, [("http://a.test", 503, b"")])
     assert had(run, 1).fresh == {"http://a.test": (200, b"x")}
     OwnRobotsFile.objects.update(fetched_at=timezone.now() - timedelta(days=31))
     assert had(run, 1) == ({}, {})

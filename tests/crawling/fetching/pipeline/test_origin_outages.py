@@ -14,7 +14,7 @@ from crawling.dashboard.inspect.url_decision import decisions_about
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import host_rows, hosts_of
 from crawling.frontier.change.manual_order import UrlAction
-from crawling.frontier.host_state import keep_robots
+from crawling.frontier.host_state import store_robots
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Url
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
@@ -178,7 +178,7 @@ def test_links_to_an_origin_that_does_not_answer_wait_alone_without_others_besid
     make_site, order, work_off
 ):
     site = make_site({"/": "x"})
-    keep_robots(site.url, 404, b"")
+    store_robots(site.url, 404, b"")
     secure = site.url.replace("http:", "https:")
 
     run = work_off(start_run(create_crawl(order(f"{secure}/", f"{secure}/a"))), until=has_tried(1))

@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from crawling.dashboard.run.diagnosis import stall_of
 from crawling.dashboard.run.hosts import host_rows, hosts_of
-from crawling.frontier import Candidate, free_hosts, locked_run, schedule_urls
+from crawling.frontier import Candidate, free_hosts_of_shift, locked_run, schedule_urls
 from crawling.frontier.address_clock import borrow_hosts, return_host
-from crawling.frontier.host_state import keep_robots
+from crawling.frontier.host_state import store_robots
 from crawling.frontier.released_hosts import AskedHost, count_requests
 from crawling.frontier.rules.hosts import NOTHING_SPENT
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Run, Url
@@ -24,7 +24,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.wait_reason import wait_reasons
 from crawling.runs.waiting_urls import retry_failed
-from crawling.scheduler.duties import settle_leftovers
+from crawling.scheduler.duties import settle_interrupted_runs
 from crawling.web import politeness
 from crawling.web.addresses import read_address
 from crawling.web.outages import (
@@ -158,7 +158,7 @@ def test_a_host_that_has_answered_is_waited_for_as_long_as_the_order_says(
 
 def test_rules_that_were_had_hold_on_while_newer_ones_cannot_be_had(make_site, order, work_off):
     site = make_site({"/robots.txt": reply(500), "/": FOUR, "/a": "a", "/b": "b", "/c": "c"})
-    keep_robots(site.url, 200, b"User-agent: *\nDisallow: /c")
+    store_robots(site.url, 200, b"User-agent: *\nDisallow: /c")
     RobotsFile.objects.update(
         fetched_at=timezone.now() - timedelta(days=2), expires_at=timezone.now() - timedelta(days=1)
     )
@@ -195,7 +195,7 @@ def silent(make_site, monkeypatch):
 def test_pages_that_time_out_on_a_host_that_answers_nothing_cost_time_and_no_url(
     silent, order, try_it, work_off
 ):
-    keep_robots(silent.url, 200, b"")
+    store_robots(silent.url, 200, b"")
     silent.once = True
     run = try_it(start_run(create_crawl(order(f"{silent.url}/", first_byte_seconds=1))), tries=2)
 
@@ -219,7 +219,7 @@ def test_pages_that_time_out_on_a_host_that_answers_spend_their_tries(silent, or
 
 def test_rules_of_long_ago_hold_no_longer(make_site, order, try_it):
     site = make_site({"/robots.txt": reply(500)})
-    keep_robots(site.url, 200, b"")
+    store_robots(site.url, 200, b"")
     RobotsFile.objects.update(
         fetched_at=timezone.now() - timedelta(days=31),
         expires_at=timezone.now() - timedelta(days=30),
@@ -287,7 +287,7 @@ def test_a_host_that_takes_no_connections_for_a_while_loses_nothing(
 
 def test_a_page_that_found_no_connection_was_not_tried(make_site, order, try_it, free_port):
     """robots.txt is known, so the page itself is what meets the closed port."""
-    keep_robots(f"http://127.0.0.1:{free_port}", 404, b"")
+    store_robots(f"http://127.0.0.1:{free_port}", 404, b"")
 
     run = try_it(start_run(create_crawl(order(f"http://127.0.0.1:{free_port}/"))))
 
@@ -403,7 +403,7 @@ def test_a_run_that_waits_ends_by_its_limit_of_time(make_site, order, try_it):
     run = try_it(start_run(create_crawl(order(f"{site.url}/", max_seconds=60))))
     Run.objects.update(started_at=timezone.now() - timedelta(seconds=61))
 
-    settle_leftovers()
+    settle_interrupted_runs()
 
     run.refresh_from_db()
     assert run.state == "failed"
@@ -448,7 +448,7 @@ def test_a_shift_that_is_killed_has_written_down_what_rest_its_host_needs(db):
         ],
     )
 
-    free_hosts(frontier.shift.pk)
+    free_hosts_of_shift(frontier.shift.pk)
 
     rests = {
         host.name: (host.due_at - timezone.now()).total_seconds() for host in Host.objects.all()

@@ -15,12 +15,12 @@ from crawling.fetching.pipeline.robots import LATER_SECONDS, MOST_TRIES, learn_r
 from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier import LeasedHost
 from crawling.frontier.address_clock import AHEAD_SECONDS
-from crawling.frontier.host_state import keep_robots
+from crawling.frontier.host_state import store_robots
 from crawling.models import AddressClock, Host
 from crawling.web.addresses import read_address
 from crawling.web.fetch.budgets import Bandwidth
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.robots import MAX_HOPS, as_read, fetch_robots
+from crawling.web.fetch.robots import MAX_HOPS, fetch_robots, status_and_text
 from crawling.web.robots import MAX_ROBOTS_BYTES
 from crawling.web.statuses import FetchStatus
 from crawling.web.vetting import AllowedRange, DialPolicy
@@ -155,7 +155,7 @@ def test_a_host_that_is_never_to_be_had_counts_as_silent(make_site, learn):
 def test_rules_that_another_hosts_own_visit_has_learnt_are_not_asked_for_again(make_site, learn):
     other = make_site({"/robots.txt": RULES}, address="127.0.0.2")
     site = make_site({"/robots.txt": moved(f"{other.url}/robots.txt")})
-    keep_robots(other.url, 200, RULES[2].encode())
+    store_robots(other.url, 200, RULES[2].encode())
 
     visit, _ = learn(site)
 
@@ -256,4 +256,4 @@ def test_a_redirect_with_a_body_that_is_too_big_is_followed(make_site, learn):
 def test_what_no_server_answered_is_kept_under_our_own_status():
     answer = fetch_robots("http://a.test", lambda address, hop: Fetched(FetchStatus.TIMED_OUT))
 
-    assert as_read(answer) == (FetchStatus.TIMED_OUT, b"")
+    assert status_and_text(answer) == (FetchStatus.TIMED_OUT, b"")

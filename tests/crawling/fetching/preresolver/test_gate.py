@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from crawling.frontier import seconds_until_due
-from crawling.frontier.waiting_names import names_due
+from crawling.frontier.waiting_names import due_names
 from crawling.models import Host, HostQueue
 from crawling.scheduler.duties import start_due_crawls
 from crawling.web.addresses import dns_name
@@ -31,7 +31,7 @@ def live(machine="m"):
 
 def settle(name, *, reply=OK, retry_in=None, fails=0, lives=60, age=0):
     now = time.time()
-    store.write(
+    store.write_answers(
         [
             DnsAnswer(
                 name,
@@ -108,7 +108,7 @@ def test_names_to_ask_are_those_due_soon_and_unsettled_the_earliest_first(fronti
     Host.objects.filter(name="later.test").update(due_at="2100-01-01T00:00Z")
     Host.objects.filter(name="b.test:81").update(due_at="2020-01-01T00:00Z")
 
-    due = names_due(time.time() + 10)
+    due = due_names(time.time() + 10)
 
     assert [one.due for one in due] == sorted(one.due for one in due)
     assert {one.name for one in due} == {"b.test", "new.test"}
@@ -121,10 +121,10 @@ def test_names_that_links_were_found_to_last_may_go_first(frontier, settings):
     older = HostQueue.objects.filter(host__name="older.test")
     older.update(due_at="2020-01-01T00:00Z")
     Host.objects.filter(name="older.test").update(due_at="2020-01-01T00:00Z")
-    assert names_due(time.time() + 10)[0].name == "older.test"
+    assert due_names(time.time() + 10)[0].name == "older.test"
 
     settings.DNS_AHEAD_FIRST = "linked"
-    due = names_due(time.time() + 10)
+    due = due_names(time.time() + 10)
 
     assert (due[0].name, due[0].rank) == ("linked.test", min(one.rank for one in due))
 
@@ -135,7 +135,7 @@ def test_machines_share_the_names_out(frontier):
     assert live("n") == (1, 2)
 
     shares = [
-        {one.name for one in names_due(time.time() + 10, place=place, machines=2)}
+        {one.name for one in due_names(time.time() + 10, place=place, machines=2)}
         for place in (0, 1)
     ]
 

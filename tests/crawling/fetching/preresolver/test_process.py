@@ -20,13 +20,13 @@ from crawling.models import Url
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.runs.steering import stop
-from crawling.scheduler.messages import deliver
-from crawlsite.health.probes import dns_resolver
+from crawling.scheduler.messages import deliver_messages
+from crawlsite.health.probes import check_dns_resolver
 from dnscache import store
 from dnscache.preresolver.preresolver import live_pre_resolvers
 from dnscache.protocol.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.resolver import Resolver, forget
-from dnscache.selectors import domains
+from dnscache.selectors import registered_names
 from tests.stack import running_stack
 
 #: of the test's pool of 64 look-ups in flight
@@ -88,7 +88,7 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
     start_run(crawl)
     with resolving_ahead():
         until(lambda: live_pre_resolvers().exists() and held() == HALF)
-        deliver()  # the scheduler makes no shift of the grant
+        deliver_messages()  # the scheduler makes no shift of the grant
         stop(crawl)
         until(
             lambda: (
@@ -105,11 +105,11 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
 def test_its_cache_has_all_that_was_stored_and_can_be_read(pool):
     now = time.time()
     reply = Reply(DnsStatus.OK, ("192.0.2.1",), "", 0, 300, 10)
-    store.write([DnsAnswer("www.stored.test", reply, now, now + 300)])
+    store.write_answers([DnsAnswer("www.stored.test", reply, now, now + 300)])
     with resolving_ahead():
-        until(lambda: [one.registrable for one in domains().domains] == ["stored.test"])
+        until(lambda: [one.registrable for one in registered_names().domains] == ["stored.test"])
 
-    assert domains().machine is None
+    assert registered_names().machine is None
 
 
 def test_what_a_killed_one_held_goes_back_when_the_next_begins(pool):
@@ -156,10 +156,10 @@ def test_one_a_machine_works_and_a_seat_is_free_once_its_holder_is_dead(pool):
     first.close()
 
     until(second.is_held)
-    assert dns_resolver() == "ok"
+    assert check_dns_resolver() == "ok"
     for seat in (second, elsewhere):
         seat.close()
-    until(lambda: dns_resolver().startswith("the pre-resolver is not running"))
+    until(lambda: check_dns_resolver().startswith("the pre-resolver is not running"))
 
 
 def test_it_gives_way_when_its_slice_is_over_and_others_wait(pool, settings):

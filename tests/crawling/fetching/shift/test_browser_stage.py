@@ -21,7 +21,7 @@ from crawling.models import RunProcess, Shift
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.shift_lifecycle import begin_shift, end_shift, settle_ended_shift
 from crawling.runs.start import start_run
-from experiments.pool_state import deadlocked_in
+from experiments.pool_state import deadlocked_processes_of_pool
 from tests.crawling.conftest import CLASSES, OF_BROWSERS, order_of
 from tests.crawling.fetching.shift.test_fetch_threads import wait_for
 
@@ -240,12 +240,12 @@ def test_two_crawls_that_hold_one_kind_each_and_want_the_other_lock_without_the_
     if policy == Policy.NAIVE:
         memory.request_stage({"browsers": 1}, 30)
         both = set(Process.objects.values_list("pk", flat=True))
-        assert (has_memory, is_whole, deadlocked_in(pool)) == (True, False, both)
+        assert (has_memory, is_whole, deadlocked_processes_of_pool(pool)) == (True, False, both)
         return
 
     assert (has_memory, is_whole) == (False, True), "the first can finish, so the second waits"
     assert bank_view(Pool.objects.get().pk).is_safe
-    assert not deadlocked_in(pool)
+    assert not deadlocked_processes_of_pool(pool)
     pages.give_back(units, "rendered")
     assert memory.stage_granted(give_up=False)
     assert memory.request_stage({"browsers": 1}, 30)

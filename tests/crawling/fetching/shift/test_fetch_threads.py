@@ -228,7 +228,7 @@ def test_a_page_that_is_read_and_the_one_that_is_asked_for_meanwhile_are_both_in
         lambda catch: found.append(
             (
                 sorted(claimed.id for claimed in pool.asked_for()),
-                [hand.url_id for hand in VITALS.hands()],
+                [hand.url_id for hand in VITALS.urls_in_hand()],
             )
         ),
     )

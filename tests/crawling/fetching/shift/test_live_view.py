@@ -14,8 +14,8 @@ from crawling.runs.live_view import (
     SHOWN_SECONDS,
     SIGN,
     VIEWS,
-    look_at,
-    show,
+    request_views,
+    store_views,
 )
 from crawling.web.rendering.process import BrowserProcess
 from crawling.web.rendering.types import PageView
@@ -32,7 +32,7 @@ class Counts:
 
     def __init__(self, monkeypatch) -> None:
         self.questions = self.pictures = 0
-        is_looked_at, view = live_view.is_looked_at, BrowserProcess.view
+        is_looked_at, view = live_view.is_watched, BrowserProcess.view
 
         def asked(run_id):
             self.questions += 1
@@ -43,7 +43,7 @@ class Counts:
             return view(process, number)
 
         monkeypatch.setattr(live_view, "LOOK_SECONDS", 0.05)
-        monkeypatch.setattr(live_view, "is_looked_at", asked)
+        monkeypatch.setattr(live_view, "is_watched", asked)
         monkeypatch.setattr(BrowserProcess, "view", pictured)
 
     def await_questions(self, more=3):
@@ -73,9 +73,11 @@ def test_pictures_are_made_while_a_user_looks_and_only_then(browser, counts):
         counts.await_questions()
         assert counts.pictures == 0
 
-        wait_until(lambda: [view.picture for view in look_at(RUN, [SHIFT])] not in ([], [b""]))
-        wait_until(lambda: look_at(RUN, [SHIFT])[0].memory_bytes)
-        (view,) = look_at(RUN, [SHIFT])
+        wait_until(
+            lambda: [view.picture for view in request_views(RUN, [SHIFT])] not in ([], [b""])
+        )
+        wait_until(lambda: request_views(RUN, [SHIFT])[0].memory_bytes)
+        (view,) = request_views(RUN, [SHIFT])
         assert (view.url, view.picture[:2]) == (ADDRESS, b"\xff\xd8")
         assert view.seconds > 0
 
@@ -90,8 +92,8 @@ def test_pictures_are_made_while_a_user_looks_and_only_then(browser, counts):
 
 
 def test_the_sign_that_a_user_looks_and_the_pictures_last_for_seconds(counts):
-    show(SHIFT, [PageView(ADDRESS, 1.0, 0, b"\xff\xd8")])
-    look_at(RUN, [SHIFT])
+    store_views(SHIFT, [PageView(ADDRESS, 1.0, 0, b"\xff\xd8")])
+    request_views(RUN, [SHIFT])
     client = cache._cache.get_client()
     lasts = [client.ttl(cache.make_key(key)) for key in (SIGN.format(RUN), VIEWS.format(SHIFT))]
     assert 0 < lasts[0] <= LOOKED_SECONDS
@@ -100,5 +102,5 @@ def test_the_sign_that_a_user_looks_and_the_pictures_last_for_seconds(counts):
 
 def test_large_pictures_and_too_many_pages_are_left_out():
     large = PageView(ADDRESS, 1.0, 0, bytes(MOST_BYTES + 1))
-    show(SHIFT, [large] * (MOST_PAGES + 1))
-    assert [view.picture for view in look_at(RUN, [SHIFT])] == [b""] * MOST_PAGES
+    store_views(SHIFT, [large] * (MOST_PAGES + 1))
+    assert [view.picture for view in request_views(RUN, [SHIFT])] == [b""] * MOST_PAGES

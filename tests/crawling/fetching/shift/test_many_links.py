@@ -13,7 +13,7 @@ from django.utils import timezone
 from crawling.frontier import CapturedExchange, RecordingState, ServerAnswer, record_all, run_lock
 from crawling.frontier.admit import schedule
 from crawling.frontier.record import link_admission, outcome_writer
-from crawling.frontier.record.link_admission import in_parts
+from crawling.frontier.record.link_admission import split_by_links
 from crawling.frontier.types import ArchiveLocation
 from crawling.models import ArchiveFile, Page, Shift
 from crawling.web.document_stream import DocumentStream
@@ -79,7 +79,7 @@ def test_a_part_of_a_batch_commits_of_each_file_what_its_pages_have(monkeypatch,
 
     found = [
         ([one.url_id for one in part], dict(lengths))
-        for part, lengths in in_parts(batch, {1: 90, 2: 40})
+        for part, lengths in split_by_links(batch, {1: 90, 2: 40})
     ]
 
     assert found == parts

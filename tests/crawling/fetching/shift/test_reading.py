@@ -13,7 +13,7 @@ import pytest
 from crawling.fetching.shift import reading
 from crawling.fetching.shift.reading import ShiftReading
 from crawling.machine import cpu_affinity
-from crawling.machine.cpu_affinity import CORES, on_one_core
+from crawling.machine.cpu_affinity import CORES, pin_to_one_core
 from crawling.models import Page
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource
@@ -55,16 +55,16 @@ def test_a_busy_shift_has_one_and_one_that_waits_has_none(stage, monkeypatch):
     assert stage.begin(page(), is_listed=False) is None
 
     monkeypatch.setattr(reading, "BUSY", -1.0)
-    with on_one_core():
+    with pin_to_one_core():
         stage.look()
         assert begin(stage).document().links
 
 
 def test_the_next_shift_takes_its_core_from_it(stage):
-    with on_one_core() as first:
+    with pin_to_one_core() as first:
         stage.look()
         ahead = begin(stage)
-        with on_one_core() as second:
+        with pin_to_one_core() as second:
             assert second not in {None, first}
             stage.look()
             assert stage.begin(page(), is_listed=False) is None
@@ -74,7 +74,7 @@ def test_the_next_shift_takes_its_core_from_it(stage):
 def test_a_shift_takes_a_core_without_one_if_it_can(stage):
     stage.look()
     taken = stage._core.core
-    with on_one_core() as core:
+    with pin_to_one_core() as core:
         assert core != taken
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawling.frontier.admit.crawl_rules import url_filters
+from crawling.frontier.admit.crawl_rules import filters_of_scope
 from crawling.orders.order import read_order
 from crawling.orders.scope.blocklist import (
     BadEntry,
@@ -20,7 +20,7 @@ from crawling.web.expressions import BadExpression, Expressions, read_expression
 
 def rules(*, blocked=(), reach=Reach.HOST, max_depth=None, **part):
     scope = Scope.of_seeds(reach, [read_address("http://a.test/")], max_depth)
-    return url_filters(scope, Blocklist(blocked), FiltersPart(**part))
+    return filters_of_scope(scope, Blocklist(blocked), FiltersPart(**part))
 
 
 def judged(filters, url, **where):

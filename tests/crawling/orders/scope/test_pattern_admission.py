@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.frontier import locked_run, rules_key
-from crawling.frontier.admit.refusals import keep_refusals
+from crawling.frontier.admit.refusals import store_refusals
 from crawling.frontier.types import Refusal
 from crawling.models import TrapPattern, Verdict
 from crawling.orders.scope.filters import Rule
@@ -75,7 +75,7 @@ def test_what_an_edit_lets_in(begin, work_off, state, states, held):
     seed = run.urls.earliest("pk")
     refusal = Refusal(seed.url.replace("/one", ITEM), Rule.EXCLUDE, "item", 1, 0, seed.pk)
     with locked_run(run.pk), connection.cursor() as cursor:
-        keep_refusals(cursor, run.pk, [refusal], revision=rules_key(run.crawl))
+        store_refusals(cursor, run.pk, [refusal], revision=rules_key(run.crawl))
     edit_crawl(run.crawl, {"exclude": []})
 
     assert rejudge_live_runs()

@@ -7,12 +7,12 @@ import pytest
 
 from crawling.orders.scope.trap_gate import TrapGate, TrapState
 from crawling.orders.scope.trap_patterns import (
+    address_without_session_id,
     expression_for,
     pattern_of,
     patterns_by_parameter,
     site_pattern,
     suspicious_pattern,
-    without_session_id,
 )
 from crawling.web.addresses import read_address
 
@@ -127,10 +127,10 @@ def test_what_ordinary_sites_have_is_not(target):
     ],
 )
 def test_ids_of_sessions_are_seen(target):
-    assert without_session_id(address(target))[1].rule == "session"
-    assert without_session_id(address(target))[0].endswith("/x?q=1")
-    assert without_session_id(address("/x?side=0123456789")) is None
-    assert without_session_id(address("/session/introduction")) is None
+    assert address_without_session_id(address(target))[1].rule == "session"
+    assert address_without_session_id(address(target))[0].endswith("/x?q=1")
+    assert address_without_session_id(address("/x?side=0123456789")) is None
+    assert address_without_session_id(address("/session/introduction")) is None
 
 
 @pytest.mark.parametrize(

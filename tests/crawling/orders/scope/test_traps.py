@@ -7,7 +7,7 @@ import pytest
 from crawling.base.errors import WrongState
 from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.dashboard.pages.trap_patterns import list_traps
-from crawling.frontier.admit.quarantine import states_of
+from crawling.frontier.admit.quarantine import pattern_states
 from crawling.models import LogLine, Run, TrapPattern, Url
 from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import PROBE_PAGES, SUSPICIOUS_PROBE_PAGES
@@ -194,7 +194,7 @@ def test_what_was_said_of_a_pattern_holds_in_the_next_run(trapped_alone, work_of
     asked = len(site.paths)
 
     later = start_run(run.crawl)
-    assert states_of(later.pk) == {trap.key: TrapState.BANNED}
+    assert pattern_states(later.pk) == {trap.key: TrapState.BANNED}
     work_off(later)
 
     assert crawl_view(later.crawl).counts.quarantined == 0
@@ -207,7 +207,7 @@ def test_the_next_run_judges_anew_what_nobody_decided_and_says_so(trapped):
 
     later = start_run(run.crawl)
 
-    assert states_of(later.pk) == {}
+    assert pattern_states(later.pk) == {}
     told = LogLine.objects.get(run=later, message__contains=trap.pattern).message
     assert told.startswith(f"Run {run.number} held back")
 
@@ -241,7 +241,7 @@ def test_a_banned_pattern_is_excluded_with_its_reason(trapped):
         FetchStatus.TRAP
     }
     assert run.status_counts.get(state="x").urls == count
-    assert states_of(run.pk) == {trap.key: TrapState.BANNED}
+    assert pattern_states(run.pk) == {trap.key: TrapState.BANNED}
 
 
 def test_what_was_decided_is_not_decided_twice(trapped):

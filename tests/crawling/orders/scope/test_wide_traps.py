@@ -16,7 +16,7 @@ from crawling.orders.scope.trap_gate import TrapState
 from crawling.orders.scope.trap_patterns import PROBE_PAGES
 from crawling.runs.crawls.traps import approve_trap
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.web.content.text_facts import own_words, text_key
+from crawling.web.content.text_facts import distinctive_words, text_key
 from crawling.web.simhash import is_alike
 from crawlsite import demo
 from tests.crawling.pages import browser
@@ -254,7 +254,9 @@ def test_one_text_on_fewer_than_half_of_the_pages_is_not_told(make_site, crawl_t
 def test_each_page_of_the_demo_says_something(make_site, crawl_to_the_end, section):
     shelves = [f"/{section}/{shelf}" for shelf in range(demo.SHELVES)]
     books = [f"{shelf}/{book}" for shelf in shelves for book in range(demo.BOOKS) if book % 5 != 4]
-    site = make_site({path: demo.answer(path)[2] for path in [f"/{section}/", *shelves, *books]})
+    site = make_site(
+        {path: demo.answer_path(path)[2] for path in [f"/{section}/", *shelves, *books]}
+    )
 
     run = crawl_to_the_end(f"{site.url}/{section}/")
 
@@ -274,7 +276,7 @@ def test_each_page_of_the_demo_says_something(make_site, crawl_to_the_end, secti
 )
 def test_numbers_ids_and_the_own_address_make_no_other_text(one, other, are_alike):
     keys = [
-        text_key(own_words(text, f"http://h.test/{name}", ""))
+        text_key(distinctive_words(text, f"http://h.test/{name}", ""))
         for text, name in ((one, "a"), (other, "b"))
     ]
 
@@ -286,6 +288,6 @@ def test_a_calendar_with_few_events_is_not_one_text():
         " ".join(words(month, day, count=3) if day % 9 == 0 else "nothing" for day in range(1, 31))
         for month in range(12)
     ]
-    keys = [text_key(own_words(text, "http://h.test/cal", "Events")) for text in months]
+    keys = [text_key(distinctive_words(text, "http://h.test/cal", "Events")) for text in months]
 
     assert not any(is_alike(key, keys[:number]) for number, key in enumerate(keys))

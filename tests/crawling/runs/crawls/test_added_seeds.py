@@ -16,7 +16,7 @@ from allocation.services import create_pool
 from crawling.base.errors import BadSeeds, WrongState
 from crawling.frontier.change.manual_order import UrlAction
 from crawling.models import BlocklistEntry, CrawlJob, Identity, LogLine, Run, RunTotal, UrlState
-from crawling.runs.crawls.added_seeds import add_to_seeds
+from crawling.runs.crawls.added_seeds import add_seeds_to_crawl
 from crawling.runs.crawls.rejudgement import rejudge_live_runs
 from crawling.runs.crawls.revisions import edit_crawl, revert_edit
 from crawling.runs.waiting_urls import change_urls
@@ -56,7 +56,9 @@ def test_new_seeds_are_queued_at_once_and_are_a_revision_of_the_order(
 ):
     ada = django_user_model.objects.create_user("ada")
 
-    added = add_to_seeds(crawl, ["HTTP://A.test:80/new#top", "http://a.test/x/../other"], by=ada)
+    added = add_seeds_to_crawl(
+        crawl, ["HTTP://A.test:80/new#top", "http://a.test/x/../other"], by=ada
+    )
 
     assert (added.added, added.queued, added.known) == (
         ["http://a.test/new", "http://a.test/other"],
@@ -77,10 +79,10 @@ def test_new_seeds_are_queued_at_once_and_are_a_revision_of_the_order(
 
 
 def test_the_same_request_again_changes_nothing(frontier, crawl):
-    first = add_to_seeds(crawl, ["http://a.test/new"])
+    first = add_seeds_to_crawl(crawl, ["http://a.test/new"])
     before = frontier.counts()
 
-    again = add_to_seeds(crawl, ["http://a.test/new", "http://a.test/new#x"])
+    again = add_seeds_to_crawl(crawl, ["http://a.test/new", "http://a.test/new#x"])
 
     assert (again.added, again.queued, again.known) == (
         [],
@@ -99,7 +101,7 @@ def test_what_the_run_has_met_is_told_with_what_became_of_it_and_is_not_fetched_
 ):
     frontier.run.urls.filter(url="http://a.test/1").update(state=UrlState.SUCCEEDED, status=200)
 
-    added = add_to_seeds(crawl, ["http://a.test/1", "http://a.test/2"])
+    added = add_seeds_to_crawl(crawl, ["http://a.test/1", "http://a.test/2"])
 
     assert added.queued == 0
     assert added.known == {
@@ -119,7 +121,7 @@ def test_what_a_rule_or_a_hand_kept_out_comes_back_as_a_seed_and_stays(frontier,
     )
     assert waiting(frontier) == {"a.test/"}
 
-    assert add_to_seeds(crawl, ["http://a.test/1", "http://a.test/2"]).queued == 2
+    assert add_seeds_to_crawl(crawl, ["http://a.test/1", "http://a.test/2"]).queued == 2
 
     # so that all that waits is judged anew
     edit_crawl(CrawlJob.objects.get(pk=crawl.pk), {"exclude": ["/1$", "/3$"]})
@@ -141,7 +143,7 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_added(frontier, crawl):
     ]
 
     with pytest.raises(BadSeeds) as refused:
-        add_to_seeds(crawl, wrong)
+        add_seeds_to_crawl(crawl, wrong)
 
     told = " ".join(refused.value.mistakes)
     assert [text for text in wrong if text not in told] == ["http://a.test/fine"]
@@ -153,19 +155,19 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_added(frontier, crawl):
 
 def test_what_the_scope_does_not_reach_widens_it_only_if_that_is_said(frontier, crawl):
     with pytest.raises(BadSeeds, match="outside the scope") as refused:
-        add_to_seeds(crawl, ["http://b.test/x"])
+        add_seeds_to_crawl(crawl, ["http://b.test/x"])
     assert refused.value.outside == ["http://b.test/x"]
 
-    assert add_to_seeds(crawl, ["http://b.test/x"], widen=True).queued == 1
+    assert add_seeds_to_crawl(crawl, ["http://b.test/x"], widen=True).queued == 1
     crawl.refresh_from_db()
-    assert add_to_seeds(crawl, ["http://b.test/y"]).queued == 1
+    assert add_seeds_to_crawl(crawl, ["http://b.test/y"]).queued == 1
 
 
 @pytest.mark.parametrize("state", ["finished", "stopping"])
 def test_a_run_that_is_over_is_left_alone_and_the_next_one_has_them(frontier, crawl, state):
     Run.objects.filter(pk=frontier.run.pk).update(state=state)
 
-    added = add_to_seeds(crawl, ["http://a.test/new"])
+    added = add_seeds_to_crawl(crawl, ["http://a.test/new"])
 
     assert (added.added, added.queued) == (["http://a.test/new"], None)
     assert "a.test/new" not in waiting(frontier)
@@ -177,11 +179,11 @@ def test_an_order_takes_no_more_seeds_than_it_can_hold(crawl, monkeypatch):
     monkeypatch.setattr("crawling.runs.crawls.added_seeds.MAX_SEEDS", 2)
 
     with pytest.raises(BadSeeds, match="at most 2 are accepted"):
-        add_to_seeds(crawl, ["http://a.test/8", "http://a.test/9"])
+        add_seeds_to_crawl(crawl, ["http://a.test/8", "http://a.test/9"])
 
 
 def test_a_revision_that_added_seeds_says_why_it_is_not_reverted(crawl):
-    add_to_seeds(crawl, ["http://a.test/new"])
+    add_seeds_to_crawl(crawl, ["http://a.test/new"])
 
     with pytest.raises(WrongState, match="Revision 2 added start URLs, which are queued already"):
         revert_edit(crawl, 2)
@@ -255,7 +257,7 @@ def pool(frontier):
 
 
 def test_an_ended_run_is_resumed_for_new_seeds_if_that_is_asked(frontier, crawl, pool):
-    added = add_to_seeds(crawl, ["http://a.test/", "http://a.test/new"], resume=True)
+    added = add_seeds_to_crawl(crawl, ["http://a.test/", "http://a.test/new"], resume=True)
 
     run = Run.objects.get(pk=frontier.run.pk)
     assert (added.queued, waiting(frontier)) == (1, {"a.test/new"})
@@ -264,14 +266,14 @@ def test_an_ended_run_is_resumed_for_new_seeds_if_that_is_asked(frontier, crawl,
 
 
 def test_an_ended_run_stays_so_without_new_seeds_or_beyond_a_limit(frontier, crawl, pool):
-    assert add_to_seeds(crawl, ["http://a.test/"], resume=True).queued is None
+    assert add_seeds_to_crawl(crawl, ["http://a.test/"], resume=True).queued is None
     frontier.run.urls.filter(url="http://a.test/1").update(state=UrlState.SUCCEEDED, status=200)
-    met = add_to_seeds(crawl, ["http://a.test/1"], resume=True)
+    met = add_seeds_to_crawl(crawl, ["http://a.test/1"], resume=True)
     assert (met.queued, list(met.known)) == (None, ["http://a.test/1"])
     CrawlJob.objects.filter(pk=crawl.pk).update(max_pages=1)
     RunTotal.objects.update_or_create(run=frontier.run, defaults={"fetched": 1})
 
-    assert add_to_seeds(crawl, ["http://a.test/new"], resume=True).queued is None
+    assert add_seeds_to_crawl(crawl, ["http://a.test/new"], resume=True).queued is None
     assert Run.objects.get(pk=frontier.run.pk).state == "finished"
     crawl.refresh_from_db()
     assert crawl.seeds[-1] == "http://a.test/new"

@@ -15,7 +15,7 @@ from crawling.dashboard.management import command_errors
 from crawling.models import Run, RunRendering, RunTotal
 from crawling.orders.rendering_needs import RenderedEarlier
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.crawls.earlier_renderings import rendered_earlier
+from crawling.runs.crawls.earlier_renderings import earlier_rendering_times
 from crawling.runs.start import start_run
 from tests.crawling.pages import browser
 
@@ -41,15 +41,17 @@ def test_the_latest_run_with_a_start_url_of_the_order_counts(has_rendered):
     has_rendered("Old", SEED, OTHER, render="when_needed", pages=4, patterns={})
     has_rendered("New", SEED, render="when_needed", pages=10, patterns={"1": [8, 8]})
 
-    assert rendered_earlier([SEED]) == RenderedEarlier("New", 40, 10)
-    assert rendered_earlier([OTHER, "http://127.0.0.1:8902/"]) == RenderedEarlier("Old", 40, 4)
-    assert rendered_earlier(["http://127.0.0.1:8902/"]) is None
+    assert earlier_rendering_times([SEED]) == RenderedEarlier("New", 40, 10)
+    assert earlier_rendering_times([OTHER, "http://127.0.0.1:8902/"]) == RenderedEarlier(
+        "Old", 40, 4
+    )
+    assert earlier_rendering_times(["http://127.0.0.1:8902/"]) is None
 
 
 def test_of_a_run_that_rendered_all_pages_those_that_gained_count(has_rendered):
     has_rendered("All", SEED, render="always", pages=41, patterns={"1": [30, 3], "2": [10, 7]})
 
-    assert rendered_earlier([SEED]) == RenderedEarlier("All", 40, 10)
+    assert earlier_rendering_times([SEED]) == RenderedEarlier("All", 40, 10)
 
 
 def test_form_json_and_command_tell_the_same(has_rendered, order, monkeypatch):

@@ -19,15 +19,15 @@ from crawling.base.errors import BadOrder, WrongState
 from crawling.frontier.admit import package_ranks
 from crawling.frontier.admit.package_ranks import PACKAGE_RANKS
 from crawling.machine import vitals
-from crawling.machine.vitals import VITALS, examine
+from crawling.machine.vitals import VITALS, find_kill_reason
 from crawling.models import CrawlJob, Page, Run
-from crawling.orders.ranking import rank_by
+from crawling.orders.ranking import rank_by_order
 from crawling.runs.crawls.creation import create_crawl
-from crawling.runs.extensions import POINTS, warnings
+from crawling.runs.extensions import POINTS, extension_warnings
 from crawling.runs.start import start_run
 from crawling.web.addresses import BadUrl, read_address
 from crawling.web.documents.base import MAX_TITLE_LENGTH, TruncationReason
-from crawling.web.documents.registry import readers
+from crawling.web.documents.registry import readers_by_type
 from tests.crawling.pages import browser
 from tests.stack import SCHEDULER, WORKER, running_stack, wait_until
 
@@ -102,7 +102,7 @@ def look_again() -> None:
     """Forget what was found of packages, as another process would."""
     for point in POINTS:
         vars(point).pop("_parts_and_extensions", None)
-    readers.cache_clear()
+    readers_by_type.cache_clear()
 
 
 @contextmanager
@@ -240,9 +240,12 @@ def test_a_faulty_package_is_named_everywhere_and_harms_nothing(faulty, db):
     assert "No module named" in reported["newest_first"]["fault"]
     assert reported["by_chance"]["fault"] == ""
     assert "its library is missing" in page
-    assert len(warnings()) == 4
+    assert len(extension_warnings()) == 4
     assert read_address("ftp://a.test/").port == 21
-    assert (rank_by("by_chance", "https://a.test/", 3), rank_by("gone", "", 2)) == (3.0, 2.0)
+    assert (rank_by_order("by_chance", "https://a.test/", 3), rank_by_order("gone", "", 2)) == (
+        3.0,
+        2.0,
+    )
 
 
 def test_orders_that_need_a_faulty_package_are_refused_with_the_remedy(faulty, order):
@@ -322,13 +325,13 @@ def test_a_rank_that_does_not_return_is_shown_to_the_worker(faulty, monkeypatch)
         assert (PACKAGE_RANKS.rank("asleep", "x", 0), VITALS.is_stuck()) == (0.0, False)
         monkeypatch.setattr(vitals, "STUCK_SECONDS", 0.01)
         rank = thread.submit(PACKAGE_RANKS.rank, "asleep", "x", 1)
-        wait_until(lambda: examine(os.getpid(), VITALS, 60))
-        reason = examine(os.getpid(), VITALS, 60)
+        wait_until(lambda: find_kill_reason(os.getpid(), VITALS, 60))
+        reason = find_kill_reason(os.getpid(), VITALS, 60)
         sys.modules["faulty_ranks.asleep"].woken.set()
         rank.result()
 
     assert (reason.comes_again, reason.culprit) == (True, None)
-    assert not examine(os.getpid(), VITALS, 60)
+    assert not find_kill_reason(os.getpid(), VITALS, 60)
 
 
 @pytest.mark.drill

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from crawling.base.errors import BadOrder, WrongState
 from crawling.models import CrawlJob
-from crawling.runs.crawls.added_seeds import add_to_seeds
+from crawling.runs.crawls.added_seeds import add_seeds_to_crawl
 from crawling.runs.crawls.creation import clone_crawl, create_crawl, order_of
 from crawling.runs.crawls.fetching_section import fetching_of, origins_of_secrets
 from crawling.runs.crawls.revisions import edit_crawl, revert_edit
@@ -55,7 +55,7 @@ def told(crawl, fields) -> dict[str, str]:
 def test_a_seed_of_another_site_gets_no_secret_and_the_answer_says_so(crawl, sites):
     other = sites[1]
 
-    added = add_to_seeds(crawl, [f"{other.url}/b/", f"{sites[0].url}/x"], widen=True)
+    added = add_seeds_to_crawl(crawl, [f"{other.url}/b/", f"{sites[0].url}/x"], widen=True)
     do_shifts(start_run(CrawlJob.objects.get(pk=crawl.pk)))
 
     assert added.without_secrets == [other.url]
@@ -74,7 +74,7 @@ def test_a_seed_of_another_site_gets_no_secret_and_the_answer_says_so(crawl, sit
 
 def test_headers_that_are_given_anew_go_to_all_present_seeds(crawl, sites):
     own, other = (site.url for site in sites)
-    add_to_seeds(crawl, [f"{other}/b/"], widen=True)
+    add_seeds_to_crawl(crawl, [f"{other}/b/"], widen=True)
     given = {"X-Api-Key": MASK, "X-More": "more", "Accept-Language": "de"}
 
     kept = edit_crawl(crawl, {"headers": given})
@@ -103,7 +103,7 @@ def test_headers_that_are_given_anew_go_to_all_present_seeds(crawl, sites):
 )
 def test_log_in_fields_go_to_another_site_only_if_given_anew(crawl, sites, fields):
     other = sites[1].url
-    add_to_seeds(crawl, [f"{other}/b/"], widen=True)
+    add_seeds_to_crawl(crawl, [f"{other}/b/"], widen=True)
 
     errors = told(crawl, {"login_url": f"{other}/login", **fields})
 
@@ -138,7 +138,7 @@ def test_another_proxy_asks_for_the_secrets_anew(crawl):
 
 def test_the_owner_clones_secrets_for_the_same_sites_and_others_clone_none(crawl, sites):
     other = sites[1].url
-    add_to_seeds(crawl, [f"{other}/b/"], widen=True)
+    add_seeds_to_crawl(crawl, [f"{other}/b/"], widen=True)
     crawl.refresh_from_db()
     owner = crawl.created_by
 

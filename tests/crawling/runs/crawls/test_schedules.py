@@ -20,7 +20,7 @@ from crawling.runs.crawls.schedules import (
     start_scheduled,
 )
 from crawling.runs.steering import stop
-from crawling.scheduler.duties import settle_leftovers, start_due_crawls
+from crawling.scheduler.duties import settle_interrupted_runs, start_due_crawls
 from tests.crawling.pages import browser, soup
 from tests.races.conftest import rival, row_held
 
@@ -86,7 +86,7 @@ def test_a_start_that_a_crash_cut_off_reaches_the_bank(crawl):
     start_due(schedule.pk, timezone.now())
     assert not Process.objects.exists()
 
-    settle_leftovers()
+    settle_interrupted_runs()
     start_due_crawls()
 
     assert Process.objects.get().holding

@@ -13,7 +13,7 @@ from crawling.runs.crawls.fetching_section import fetching_of, fields_without_se
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.crawls.templates import save_template
 from crawling.runs.start import start_run
-from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.delivery import send_due_deliveries
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.web.secret_headers import MASK
 
@@ -64,7 +64,7 @@ def test_a_webhook_whose_secret_cannot_be_read_is_told_in_the_outcome(make_site,
     start_run(crawl)
 
     with override_settings(SECRET_KEY="another"):
-        send_due()
+        send_due_deliveries()
 
     assert Delivery.objects.get().outcome.startswith(f"Not sent: {SealBroken()}")
     assert not site.log

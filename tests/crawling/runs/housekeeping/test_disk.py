@@ -11,7 +11,7 @@ from crawling.archive.files import this_machine
 from crawling.models import DiskSample
 from crawling.runs.housekeeping.disk import disk_now, measure_disk
 from crawling.runs.housekeeping.disk_forecast import DiskMeasurement, forecast
-from crawlsite.health.probes import disk
+from crawlsite.health.probes import check_disk
 from tests.crawling.pages import browser
 
 NOW = datetime(2026, 7, 8, tzinfo=UTC)
@@ -69,9 +69,9 @@ def test_the_scheduler_measures_once_an_hour_and_forgets_what_is_old(db):
 
 
 def test_the_overview_tells_the_day_or_why_it_cannot(db):
-    assert "has not measured it yet" in disk().detail
+    assert "has not measured it yet" in check_disk().detail
     measure_disk()
-    assert "it takes a day to say when it will be full" in disk().detail
+    assert "it takes a day to say when it will be full" in check_disk().detail
     DiskSample.objects.all().delete()
     now = disk_now()
     DiskSample.objects.create(
@@ -79,7 +79,7 @@ def test_the_overview_tells_the_day_or_why_it_cannot(db):
     )
     DiskSample.objects.update(at=timezone.now() - timedelta(days=2))
 
-    part = disk()
+    part = check_disk()
     told = browser("viewer").get("/api/v1/disk").json()
 
     assert f"full about {timezone.now() + timedelta(days=2):%Y-%m-%d}" in part.sentence

@@ -22,7 +22,7 @@ from crawling.models.archive import archive_folder
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.housekeeping import run_removal
 from crawling.runs.housekeeping.retention import RunRetention, set_retention
-from crawling.runs.housekeeping.retention_view import fates_of
+from crawling.runs.housekeeping.retention_view import fates_of_crawl
 from crawling.runs.start import start_run
 from tests.crawling.archive.judging import judge
 from tests.crawling.conftest import do_shifts
@@ -210,7 +210,7 @@ def test_who_needs_whom_is_asked_of_the_pages_only_where_a_run_goes_now(
     set_retention(first.crawl, {"keep_days": 3}, by=None)
 
     with django_assert_num_queries(2):
-        assert [bool(fate.goes_at) for fate in fates_of(first.crawl, timezone.now())] == [
+        assert [bool(fate.goes_at) for fate in fates_of_crawl(first.crawl, timezone.now())] == [
             False,
             True,
         ]

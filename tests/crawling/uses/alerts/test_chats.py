@@ -10,7 +10,7 @@ from django.urls import reverse
 from crawling.base.errors import WrongState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.delivery import send_due_deliveries
 from crawling.uses.alerts.listeners import save_listener, send_test
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import MessageFormat, body_of
@@ -82,7 +82,7 @@ def slack(server, order, django_user_model):
 
 def test_a_chat_is_sent_its_message_of_a_real_start(slack, server, order):
     start_run(create_crawl(order("http://127.0.0.1:8900/")))
-    send_due()
+    send_due_deliveries()
 
     [request] = server.log
     assert json.loads(request.body)["text"].startswith("*started: a crawl, run 1*")
@@ -93,7 +93,7 @@ def test_an_operator_sends_a_test_from_the_page_and_sees_the_answer(slack, serve
     administrator, page = browser("administrator"), reverse("alerts:listener", args=[slack.pk])
     assert "Send a test" in soup(administrator.get(page)).get_text()
     administrator.post(reverse("alerts:test", args=[slack.pk]))
-    send_due()
+    send_due_deliveries()
 
     assert "This is a test, sent by administrator." in json.loads(server.log[0].body)["text"]
     row = soup(administrator.get(page)).select_one("tbody tr").get_text(" ", strip=True)

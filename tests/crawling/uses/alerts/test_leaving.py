@@ -11,7 +11,7 @@ from django.urls import reverse
 from crawling.base.alert_events import AlertEvent
 from crawling.installation.events import alert
 from crawling.models import Run
-from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.delivery import send_due_deliveries
 from crawling.uses.alerts.listeners import choose_summary, save_listener
 from crawling.uses.alerts.models import Delivery, Listener
 from tests.crawling.pages import browser, soup
@@ -51,7 +51,7 @@ def press(administrator, user, **sent):
 
 
 def mailed(mail_server):
-    send_due()
+    send_due_deliveries()
     found = [to for _, recipients, _ in mail_server.letters for to in recipients]
     mail_server.letters.clear()
     return found

@@ -12,7 +12,7 @@ from django.utils import timezone
 from crawling.base.errors import BadOrder
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
-from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.delivery import send_due_deliveries
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import WAITS
@@ -31,7 +31,7 @@ def started(mail_server, order, django_user_model):
 
 
 def test_a_mailbox_is_told_what_happened_and_where_to_look(started, mail_server):
-    assert (send_due(), send_due()) == (1, 0)
+    assert (send_due_deliveries(), send_due_deliveries()) == (1, 0)
 
     [(sender, recipients, letter)] = mail_server.letters
     assert (sender, recipients, letter["Subject"]) == (
@@ -48,33 +48,33 @@ def test_what_a_mail_server_refuses_is_logged_and_sent_again_as_the_same_letter(
     started, mail_server
 ):
     mail_server.refused = {"ops@example.org"}
-    send_due()
+    send_due_deliveries()
     delivery = Delivery.objects.get()
     assert delivery.outcome == "Refused by the mail server: 550 No such mailbox here"
     assert timedelta(0) < delivery.next_try_at - timezone.now() <= WAITS[0]
 
     mail_server.refused = set()
     browser("administrator").post(reverse("alerts:again", args=[delivery.listener_id, delivery.pk]))
-    send_due()
+    send_due_deliveries()
     [(*_, letter)] = mail_server.letters
     assert letter["Message-ID"] == f"<delivery-{delivery.pk}@localhost>"
 
 
 def test_a_mail_server_that_is_not_there_is_told_in_a_sentence(started, mail_server, settings):
     mail_server.server_close()
-    send_due()
+    send_due_deliveries()
     assert "the mail server 127.0.0.1" in Delivery.objects.get().outcome
 
     settings.EMAIL_HOST = ""
     Delivery.objects.update(next_try_at=timezone.now())
-    send_due()
+    send_due_deliveries()
     assert Delivery.objects.get().outcome == "Not sent: no mail server is set (MAIL_URL)."
 
 
 def test_a_mail_server_that_never_stops_talking_is_left_in_time(started, mail_server, monkeypatch):
     monkeypatch.setattr("crawlsite.mail_backend.TALK_SECONDS", 0.3)
     mail_server.is_endless = True
-    send_due()
+    send_due_deliveries()
 
     assert "it has talked for 0 s and not come to an end" in Delivery.objects.get().outcome
 
@@ -82,7 +82,7 @@ def test_a_mail_server_that_never_stops_talking_is_left_in_time(started, mail_se
 def test_a_password_that_smtp_cannot_carry_is_told_and_not_shown(started, mail_server, settings):
     mail_server.extensions = ["AUTH PLAIN"]
     settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "ops", "pässwort"
-    send_due()
+    send_due_deliveries()
 
     outcome = Delivery.objects.get().outcome
     assert "in ASCII only; give MAIL_URL such a user and password" in outcome

@@ -17,11 +17,11 @@ from django.utils import timezone
 
 from crawling.base.errors import BadOrder
 from crawling.models import BackgroundJob, CrawlJob, Team
-from crawling.uses.alerts.delivery import send_due
-from crawling.uses.alerts.jobs import SUMMING, sum_up_weeks
+from crawling.uses.alerts.delivery import send_due_deliveries
+from crawling.uses.alerts.jobs import SUMMING, write_due_summaries
 from crawling.uses.alerts.listeners import choose_summary, save_listener
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.weekly import leave_summaries
+from crawling.uses.alerts.weekly import add_due_summaries
 from crawlsite.models import Preference
 from tests.crawling.pages import browser, soup
 from tests.crawling.uses.alerts.test_weekly import DAY, MONDAY, WISH, crawled
@@ -76,9 +76,9 @@ def test_it_tells_of_own_crawls_and_those_of_teams_and_of_no_others(ada, mail_se
     choose_summary(ada)
 
     clock(MONDAY)
-    leave_summaries()
-    leave_summaries()
-    send_due()
+    add_due_summaries()
+    add_due_summaries()
+    send_due_deliveries()
 
     [(_, recipients, letter)] = mail_server.letters
     text = letter.get_content()
@@ -100,8 +100,8 @@ def test_the_letter_follows_the_address_of_the_account(ada, mail_server, clock):
     User.objects.filter(pk=ada.pk).update(email="ada@new.example.org")
 
     clock(MONDAY)
-    leave_summaries()
-    send_due()
+    add_due_summaries()
+    send_due_deliveries()
 
     assert [to for _, to, _ in mail_server.letters] == [["ada@new.example.org"]]
 
@@ -116,12 +116,12 @@ def test_a_locked_account_and_one_without_an_address_are_sent_nothing(
     clock(MONDAY - DAY)
     choose_summary(ada)
     clock(MONDAY)
-    leave_summaries()
+    add_due_summaries()
     User.objects.filter(pk=ada.pk).update(**change)
 
-    send_due()
+    send_due_deliveries()
     clock(MONDAY + 7 * DAY)
-    leave_summaries()
+    add_due_summaries()
 
     assert (mail_server.letters, Delivery.objects.count()) == ([], 1)
 
@@ -132,7 +132,7 @@ def test_a_user_who_may_see_no_crawls_any_more_is_told_of_none(ada, mail_server,
     ada.groups.clear()
     clock(MONDAY)
 
-    leave_summaries()
+    add_due_summaries()
 
     assert told() == []
 
@@ -193,7 +193,7 @@ def test_the_crawls_of_a_week_are_read_once_for_all(ada, mail_server, clock):
         with CaptureQueriesContext(
             connection,
         ) as asked:
-            assert leave_summaries() == listeners
+            assert add_due_summaries() == listeners
         return [one["sql"] for one in asked if "crawling_runtotal" in one["sql"]]
 
     assert len(queries(1)) == 1
@@ -206,12 +206,12 @@ def test_one_job_sums_up_for_all_and_none_is_asked_for_between_weeks(ada, mail_s
     clock(MONDAY - DAY)
     save_listener(WISH, by=ada)
     choose_summary(ada)
-    sum_up_weeks()
+    write_due_summaries()
     assert not BackgroundJob.objects.exists()
 
     clock(MONDAY)
-    sum_up_weeks()
-    sum_up_weeks()
+    write_due_summaries()
+    write_due_summaries()
 
     [job] = BackgroundJob.objects.all()
     assert (job.kind, job.by) == (SUMMING.name, None)
@@ -229,7 +229,7 @@ def test_a_time_zone_that_is_none_costs_no_other_its_letter(ada, mail_server, cl
 
     clock(MONDAY)
 
-    assert leave_summaries() == 3
+    assert add_due_summaries() == 3
     assert {one["sentence"][:43] for one in told()} == {
         "In the week until 2026-11-30 07:00 UTC no r"
     }
@@ -247,7 +247,7 @@ def test_a_week_that_was_missed_is_told_once(ada, mail_server, clock):
     choose_summary(ada)
     clock(MONDAY + 17 * DAY + timedelta(hours=1))
 
-    assert (leave_summaries(), leave_summaries()) == (1, 0)
+    assert (add_due_summaries(), add_due_summaries()) == (1, 0)
     assert timezone.now() > MONDAY
 
 

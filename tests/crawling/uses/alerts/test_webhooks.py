@@ -23,12 +23,12 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import create_run, start_run
 from crawling.runs.steering import stop
 from crawling.uses.alerts import delivery as sending
-from crawling.uses.alerts.delivery import send_due
-from crawling.uses.alerts.jobs import wake_courier
+from crawling.uses.alerts.delivery import send_due_deliveries
+from crawling.uses.alerts.jobs import request_sending
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.notify import CRAWL_PAGE, POOL_PAGE, leave_test_delivery
-from crawling.uses.alerts.wording import WAITS, read_listener, signature, try_again_at
+from crawling.uses.alerts.notify import CRAWL_PAGE, POOL_PAGE, add_test_delivery
+from crawling.uses.alerts.wording import WAITS, next_attempt_time, read_listener, signature
 from crawling.uses.extraction.jobs import EXTRACTION
 from tests.crawling.pages import browser, soup
 from tests.crawling.raw import serve_raw
@@ -87,8 +87,8 @@ def test_what_was_rolled_back_is_told_to_nobody(listener, order):
 
 
 def test_a_delivery_is_signed_and_sent_once(started, server):
-    assert send_due() == 1
-    assert send_due() == 0
+    assert send_due_deliveries() == 1
+    assert send_due_deliveries() == 0
 
     [request] = server.log
     assert (request.method, request.path, json.loads(request.body)["event"]) == (
@@ -109,11 +109,11 @@ def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it
     started, server
 ):
     server.pages["/hook"] = (500, {}, "")
-    send_due()
+    send_due_deliveries()
     delivery = Delivery.objects.get()
     assert (delivery.outcome, delivery.delivered_at) == ("Answered 500.", None)
     assert timedelta(0) < delivery.next_try_at - timezone.now() <= WAITS[0]
-    assert send_due() == 0
+    assert send_due_deliveries() == 0
 
     server.pages["/hook"] = (200, {}, "")
     administrator, page = (
@@ -122,7 +122,7 @@ def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it
     )
     assert "Answered 500." in soup(administrator.get(page)).get_text()
     administrator.post(reverse("alerts:again", args=[delivery.listener_id, delivery.pk]))
-    assert send_due() == 1
+    assert send_due_deliveries() == 1
     assert "delivered" in soup(administrator.get(page)).get_text()
 
 
@@ -141,7 +141,7 @@ def test_webhooks_keep_to_a_rate_of_their_own_in_both_directions(started, server
         for _ in range(3)
     )
 
-    assert send_due() == 4
+    assert send_due_deliveries() == 4
     assert max(waits) > 2  # four answers take almost four seconds, and one of them was saved up
 
 
@@ -149,7 +149,7 @@ def test_a_server_that_is_not_there_is_told_in_a_sentence(started):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # without a listener
         Listener.objects.update(url=f"http://127.0.0.1:{taken.getsockname()[1]}/")
-        send_due()
+        send_due_deliveries()
 
     assert Delivery.objects.get().outcome == "Not sent: The server did not accept a connection."
 
@@ -157,7 +157,7 @@ def test_a_server_that_is_not_there_is_told_in_a_sentence(started):
 def test_an_address_that_no_administrator_allowed_is_not_asked(started, server):
     AllowedNetwork.objects.all().delete()
 
-    send_due()
+    send_due_deliveries()
 
     assert server.log == []
     assert "no administrator has allowed it" in Delivery.objects.get().outcome
@@ -167,7 +167,7 @@ def test_a_round_that_somebody_else_has_taken_up_is_left_to_them(started, server
     # as taking it up does
     Delivery.objects.update(next_try_at=timezone.now() + timedelta(minutes=2))
 
-    assert send_due() == 0
+    assert send_due_deliveries() == 0
     assert server.log == []
 
 
@@ -186,7 +186,7 @@ def test_a_server_that_fails_is_asked_once_a_round_and_others_need_not_wait(
             listener=told, event="started", body="{}", next_try_at=timezone.now()
         )
 
-    assert send_due() == 3
+    assert send_due_deliveries() == 3
     assert len(server.log) == 1
     assert Delivery.objects.filter(listener=other, outcome="Answered 204.").count() == 2
 
@@ -199,7 +199,7 @@ def test_a_courier_that_was_killed_holds_up_no_delivery_but_the_one_it_had_in_ha
     )
     taken = sending._reserve_next(())
 
-    assert send_due() == 1
+    assert send_due_deliveries() == 1
     assert not Delivery.objects.exclude(outcome="Answered 204.").exclude(pk=taken.pk).exists()
 
 
@@ -220,7 +220,7 @@ def talk_nonsense(connection):
 def test_a_server_that_talks_nonsense_is_not_called_one_that_does_not_answer(started):
     with serve_raw(talk_nonsense, talk_nonsense) as (url, _):
         Listener.objects.update(url=url)
-        send_due()
+        send_due_deliveries()
 
     outcome = Delivery.objects.get().outcome
     assert outcome == "Not sent: The server's answer breaks the rules of HTTP."
@@ -229,13 +229,13 @@ def test_a_server_that_talks_nonsense_is_not_called_one_that_does_not_answer(sta
 @pytest.mark.django_db(transaction=True)
 def test_the_scheduler_asks_for_one_job_at_a_time_which_sends_what_is_due(started):
     with background_queue() as queue:
-        wake_courier()
-        wake_courier()
+        request_sending()
+        request_sending()
         job = BackgroundJob.objects.get()
         assert queue.job_ids == [f"job-{job.pk}"]
 
         run_job(job.pk)
-        wake_courier()
+        request_sending()
 
     job.refresh_from_db()
     assert (job.state, job.result) == ("done", {"tried": 1})
@@ -246,9 +246,9 @@ def test_the_scheduler_asks_for_one_job_at_a_time_which_sends_what_is_due(starte
 @pytest.mark.django_db(transaction=True)
 def test_sending_ends_after_a_delivery_while_a_user_waits_for_the_worker(started, listener):
     for _ in range(2):
-        leave_test_delivery(listener, "ada")
+        add_test_delivery(listener, "ada")
     with background_queue():
-        wake_courier()
+        request_sending()
         job = BackgroundJob.objects.get()
         EXTRACTION.job.enqueue(1)  # which a user asks for
 
@@ -307,7 +307,7 @@ def test_who_may_change_listeners_need_not_be_one_who_may_remove_them(
 def test_waits_grow_until_a_delivery_is_given_up():
     now = datetime(2026, 1, 1, tzinfo=UTC)
 
-    assert [try_again_at(attempts, now) for attempts in range(1, 7)] == [
+    assert [next_attempt_time(attempts, now) for attempts in range(1, 7)] == [
         *(now + wait for wait in WAITS),
         None,
     ]

@@ -18,10 +18,10 @@ from crawling.models import CrawlJob, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.week import CrawlWeeks
 from crawling.uses.alerts import weekly
-from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.delivery import send_due_deliveries
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Delivery, Listener
-from crawling.uses.alerts.weekly import leave_summaries, week_end
+from crawling.uses.alerts.weekly import add_due_summaries, week_end
 from crawling.uses.alerts.wording import MessageFormat, body_of
 from crawling.uses.link_check.jobs import BROKEN_LINKS
 from crawling.uses.link_check.models import BrokenLinks
@@ -76,13 +76,13 @@ def told():
 def test_a_week_is_mailed_once_with_what_changed_and_where(crawl, ada, mail_server, clock):
     clock(MONDAY - DAY)
     save_listener(WISH, by=ada)
-    leave_summaries()
+    add_due_summaries()
     assert told() == []
 
     clock(MONDAY)
-    leave_summaries()
-    leave_summaries()
-    send_due()
+    add_due_summaries()
+    add_due_summaries()
+    send_due_deliveries()
 
     [(_, recipients, letter)] = mail_server.letters
     assert recipients == ["web@example.org"]
@@ -98,7 +98,7 @@ def test_a_week_is_mailed_once_with_what_changed_and_where(crawl, ada, mail_serv
         "",
     ]
     clock(MONDAY + 7 * DAY)
-    leave_summaries()
+    add_due_summaries()
     assert told()[-1]["sentence"].endswith("no run ended.")
 
 
@@ -108,11 +108,11 @@ def test_the_week_ends_on_monday_in_the_zone_of_the_account(crawl, ada, mail_ser
     save_listener(WISH, by=ada)
 
     clock(MONDAY)  # half past two in New York
-    leave_summaries()
+    add_due_summaries()
     assert told() == []
 
     clock(MONDAY + timedelta(hours=5))
-    leave_summaries()
+    add_due_summaries()
     assert told()[0]["sentence"].startswith("In the week until 2026-11-30 07:00 EST ")
 
 
@@ -139,13 +139,13 @@ def test_a_listener_of_one_crawl_is_told_of_no_other(crawl, ada, mail_server, cl
         save_listener({**WISH, "name": "More", "crawl": 999_999}, by=ada)
 
     clock(MONDAY)
-    leave_summaries()
+    add_due_summaries()
 
     [facts] = told()
     assert (facts["name"], "Library" in json.dumps(facts)) == ("Shop", False)
     clock(MONDAY + 7 * DAY)
     CrawlJob.objects.filter(pk=other.pk).update(removal_asked_at=timezone.now())
-    leave_summaries()
+    add_due_summaries()
     assert len(told()) == 1
 
 
@@ -155,7 +155,7 @@ def test_a_week_in_which_nothing_changed_says_so(ada, mail_server, clock):
     clock(MONDAY - DAY)
     save_listener(WISH, by=ada)
     clock(MONDAY)
-    leave_summaries()
+    add_due_summaries()
 
     [facts] = told()
     assert (
@@ -168,7 +168,7 @@ def test_chats_get_the_lines_as_links_in_which_no_name_is_markup(crawl, ada, mai
     clock(MONDAY - DAY)
     save_listener(WISH, by=ada)
     clock(MONDAY)
-    leave_summaries()
+    add_due_summaries()
     body = Delivery.objects.get().body
 
     slack = json.loads(body_of(MessageFormat.SLACK, body))["text"]
@@ -192,7 +192,7 @@ def test_of_two_schedulers_at_once_one_tells_the_week(
         with transaction.atomic():
             end = week_end(MONDAY, ZoneInfo("UTC"))
             weekly._add_delivery(listener, end, CrawlWeeks(end))
-            other = threads.submit(_beside, leave_summaries)
+            other = threads.submit(_beside, add_due_summaries)
             until_somebody_waits_for(connection.connection.info.backend_pid)
         other.result()
 

@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from crawling.archive.captures import captures_of
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import BackgroundJob, Page, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.uses.captures.capture_calendar import (
-    captures_on,
+    captures_of_day,
     months_of,
     neighbours_of,
     years_of,
@@ -65,7 +65,7 @@ def test_captures_are_counted_by_years_months_and_days(captured):
 
 
 def test_each_capture_is_compared_with_the_one_before_it_of_its_crawl(captured):
-    listed = captures_on(captures_of(captured[0].url.url), date(2026, 1, 5))
+    listed = captures_of_day(captures_of(captured[0].url.url), date(2026, 1, 5))
 
     assert [(one.page.pk, one.before and one.before.pk, one.is_changed) for one in listed] == [
         (captured[1].pk, captured[0].pk, False),
@@ -93,7 +93,7 @@ def test_any_two_captures_are_compared_also_of_two_crawls(captured):
     assert links[-1] == address
 
     client.get(address)
-    work_here(BackgroundJob.objects.latest("pk"))
+    run_in_this_process(BackgroundJob.objects.latest("pk"))
     shown = soup(client.get(address))
     assert "Another, run 1" in shown.main.get_text(" ", strip=True)
     told = client.get(f"/api/v1/crawls/{last.run.crawl_id}/changes/{captured[1].pk}/{last.pk}")
@@ -106,7 +106,7 @@ def test_a_comparison_of_two_crawls_is_forgotten_once_a_page_of_either_is_taken_
     client, other, last = browser("viewer"), captured[2], captured[3]
     address = reverse("crawling:compare-page", args=[last.run.crawl_id, other.pk, last.pk])
     client.get(address)
-    job = work_here(BackgroundJob.objects.latest("pk"))
+    job = run_in_this_process(BackgroundJob.objects.latest("pk"))
 
     withdraw_pages(other.run.crawl, None, kind="page", text=other.url.url, reason="asked", by=None)
 

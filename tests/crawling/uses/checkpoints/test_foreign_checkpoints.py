@@ -15,7 +15,7 @@ from crawling.archive.files import remove_abandoned
 from crawling.archive.reader import packed_pieces
 from crawling.base.errors import ArchiveTrouble, CheckpointTrouble
 from crawling.dashboard.pages.not_fetched import reasons_of
-from crawling.frontier.admit.refusals import keep_refusals
+from crawling.frontier.admit.refusals import store_refusals
 from crawling.frontier.types import Refusal
 from crawling.models import ArchiveFile, CrawlJob, Page, RobotsFile, Run, Verdict
 from crawling.models.archive import archive_folder
@@ -194,7 +194,7 @@ def test_a_checkpoint_that_says_black_list_is_read(order, tmp_path):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
     kept_out = Refusal("http://b.test/", Rule.BLOCKLIST, "asked for", depth=1, hops=0, via=None)
     with transaction.atomic(), connection.cursor() as cursor:
-        keep_refusals(cursor, run.pk, [kept_out], revision="1.0.0")
+        store_refusals(cursor, run.pk, [kept_out], revision="1.0.0")
     take_checkpoint(run, tmp_path / "taken", with_archive=False)
     rewrite(tmp_path / "taken", "verdicts", rule="black_list")
     rewrite(tmp_path / "taken", "verdict_counts", rule="black_list")

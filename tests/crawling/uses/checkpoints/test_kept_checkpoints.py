@@ -20,13 +20,13 @@ from crawling.models import BackgroundJob, Run
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.housekeeping.run_removal import remove_run
 from crawling.runs.start import start_run
-from crawling.scheduler.messages import RESEND_AFTER, resend_background
+from crawling.scheduler.messages import RESEND_AFTER, resend_lost_background_jobs
 from crawling.uses.checkpoints.jobs import (
     CHECKPOINT,
     Checkpoint,
-    ask_for_due,
     checkpoints_of,
     request_checkpoint,
+    request_due_checkpoints,
 )
 from tests.stack import background_queue
 
@@ -42,8 +42,8 @@ def run(order, settings, tmp_path):
 
 def test_one_is_taken_every_hour_and_the_last_two_are_kept(run, settings):
     for _ in range(3):
-        ask_for_due()
-        ask_for_due()  # one is on its way already
+        request_due_checkpoints()
+        request_due_checkpoints()  # one is on its way already
         run_job(open_jobs().get().pk)
         BackgroundJob.objects.update(asked_at=timezone.now() - timedelta(minutes=61))
 
@@ -69,7 +69,7 @@ def test_one_that_cannot_be_written_says_why_and_leaves_nothing(run, settings):
 
 def test_without_a_place_none_is_taken_and_whoever_asks_is_told(run, settings):
     settings.CHECKPOINT_DIR = None
-    ask_for_due()
+    request_due_checkpoints()
 
     assert not BackgroundJob.objects.exists()
     with pytest.raises(CheckpointTrouble, match="CHECKPOINT_DIR"):
@@ -89,7 +89,7 @@ def test_one_that_is_asked_for_without_redis_is_taken_once_it_is_back(
         away.undo()
         assert (told.status_code, queue.job_ids) == (202, [])
         BackgroundJob.objects.update(asked_at=timezone.now() - 2 * RESEND_AFTER)
-        resend_background()
+        resend_lost_background_jobs()
         assert queue.job_ids == [f"job-{told.json()['id']}"]
         queue.fetch_job(queue.job_ids[0]).perform()
     assert Checkpoint.of(BackgroundJob.objects.get()).taken_at

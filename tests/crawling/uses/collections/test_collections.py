@@ -29,7 +29,7 @@ from crawling.uses.collections.changes import (
     edit_collection,
     remove_members,
 )
-from crawling.uses.collections.members import captures_in, figures_of, member_rows
+from crawling.uses.collections.members import captures_of_collection, figures_of, member_rows
 from crawling.uses.collections.models import Collection, CollectionMember
 from crawling.uses.withdrawals.withdrawing import undo_withdrawal, withdraw_pages
 from tests.crawling.conftest import do_shifts
@@ -127,7 +127,7 @@ def test_a_page_that_is_taken_down_is_in_it_again_once_that_is_undone(run, page,
     text = page.url.url
     withdrawal = withdraw_pages(run.crawl, run, kind="page", text=text, reason="asked", by=None)
     assert names(collection) == []
-    assert captures_in(collection, text) == []
+    assert captures_of_collection(collection, text) == []
 
     undo_withdrawal(run.crawl, withdrawal.pk, by=None)
     assert names(collection) == ["A book"]
@@ -135,11 +135,11 @@ def test_a_page_that_is_taken_down_is_in_it_again_once_that_is_undone(run, page,
 
 def test_captures_of_an_address_are_those_of_the_collection(run, page, collection):
     add_members(collection, pages=[page.pk], by=None)
-    assert captures_in(collection, page.url.url) == [page]
+    assert captures_of_collection(collection, page.url.url) == [page]
 
     add_members(collection, crawls=[run.crawl_id], by=None)
 
-    assert [one.run.number for one in captures_in(collection, page.url.url)] == [2, 1]
+    assert [one.run.number for one in captures_of_collection(collection, page.url.url)] == [2, 1]
 
 
 def test_only_those_who_may_act_on_a_crawl_add_it_and_only_owners_change_the_collection(run, page):

@@ -11,7 +11,7 @@ from django.utils.timezone import now
 
 from crawling.base.storage import storage
 from crawling.jobs.kinds import JobEvent
-from crawling.jobs.removal import forget_jobs
+from crawling.jobs.removal import delete_jobs_after_event
 from crawling.jobs.running import run_job
 from crawling.models import BackgroundJob, CrawlJob, Page, Run
 from crawling.runs.crawls.teams import set_team_rule
@@ -119,7 +119,7 @@ def test_a_payload_that_is_taken_down_leaves_no_copy_in_the_file(sharing, collec
 def test_a_payload_that_is_deleted_for_good_ends_the_file(sharing, collection):
     file = made(collection)
 
-    forget_jobs(JobEvent.DELETED, [sharing[0].pk])
+    delete_jobs_after_event(JobEvent.DELETED, [sharing[0].pk])
 
     assert BackgroundJob.objects.get(pk=file.id).is_forgotten
 

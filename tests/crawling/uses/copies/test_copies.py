@@ -17,7 +17,7 @@ from crawling.jobs.temporary_grant import temporary_grant
 from crawling.models import Inquiry, Page, Run
 from crawling.uses.copies import clusters
 from crawling.uses.copies import jobs as copies_jobs
-from crawling.uses.copies.clusters import TooManyNearCopies, find_clusters, near_pairs
+from crawling.uses.copies.clusters import TooManyNearCopies, find_clusters, similar_pairs
 from crawling.uses.copies.supplied import compare_texts, find_pages
 from crawling.uses.withdrawals.withdrawing import withdraw_pages
 from tests.crawling.pages import browser, soup
@@ -88,12 +88,12 @@ def test_pairs_of_near_simhashes_are_those_that_comparing_each_with_each_finds(m
     differing = np.bitwise_count(simhashes[:, None] ^ simhashes[None, :])
     expected = {frozenset(map(int, pair)) for pair in np.argwhere(differing <= 3)}
 
-    pairs = zip(*near_pairs(simhashes), strict=True)
+    pairs = zip(*similar_pairs(simhashes), strict=True)
 
     assert {frozenset(map(int, pair)) for pair in pairs} == {p for p in expected if len(p) == 2}
     monkeypatch.setattr(clusters, "MOST_PAIRS", 10)
     with pytest.raises(TooManyNearCopies):
-        near_pairs(simhashes)
+        similar_pairs(simhashes)
 
 
 def test_copies_of_a_run_are_clusters_with_the_best_page_first(run):

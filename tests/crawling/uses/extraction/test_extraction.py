@@ -22,7 +22,7 @@ from crawling.models import (
 )
 from crawling.orders.order import read_order
 from crawling.runs.housekeeping.run_removal import remove_rows, remove_run
-from crawling.scheduler.messages import resend_background
+from crawling.scheduler.messages import resend_lost_background_jobs
 from crawling.uses.extraction import reading
 from crawling.uses.extraction.jobs import EXTRACTION, request_extraction
 from crawling.uses.withdrawals.withdrawing import undo_withdrawal, withdraw_pages
@@ -145,7 +145,7 @@ def test_what_was_broken_off_continues_behind_the_pages_it_has(run, background, 
     monkeypatch.undo()
     background.empty()
 
-    resend_background()
+    resend_lost_background_jobs()
     background.fetch_job(f"job-{extraction.pk}").perform()
 
     extraction.refresh_from_db()
@@ -158,7 +158,7 @@ def test_pages_at_which_it_breaks_off_again_and_again_end_it(run, background, mo
     def die(*_):
         raise SystemExit
 
-    monkeypatch.setattr(reading, "extracted_again", die)
+    monkeypatch.setattr(reading, "extract_from_page", die)
     extraction = request_extraction(run, RULES, by=None)
     for _ in range(EXTRACTION.attempts):
         with pytest.raises(SystemExit):

@@ -14,7 +14,7 @@ from crawling.models import CrawlJob, ExtractedRow, OrderRevision, Run
 from crawling.runs.crawls.creation import clone_crawl, create_crawl, order_of
 from crawling.runs.crawls.revisions import edit_crawl, revert_edit
 from crawling.runs.crawls.teams import set_team_rule
-from crawling.runs.crawls.templates import crawl_from, save_template
+from crawling.runs.crawls.templates import create_from_template, save_template
 from crawling.uses.extraction import extractors
 from crawling.uses.extraction.extractors import (
     edit_extractor,
@@ -127,7 +127,7 @@ def test_a_deleted_extractor_leaves_crawls_copies_and_templates_their_rules(usin
 
     assert edit_crawl(using, {"delay_seconds": 3}).extract == {"bold": "b", "own": "h1"}
     assert clone_crawl(using).extract == {"bold": "b", "own": "h1"}
-    assert crawl_from(template, {"name": "third"}).extractor == "Texts@1"
+    assert create_from_template(template, {"name": "third"}).extractor == "Texts@1"
     assert find_rules("Texts", None) is None
     saved = save_extractor("Texts", {"under": "u"}, by=None)
     assert (saved.pk, saved.revision) == (texts.pk, 2)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.run.pages import pages_of
-from crawling.datasets.extracted_fields import rules_of
+from crawling.datasets.extracted_fields import field_rules
 from crawling.datasets.lag import Derived, lag_of
 from crawling.jobs.running import run_job
 from crawling.jobs.turns import IdleTurn
@@ -214,7 +214,7 @@ def test_pages_that_have_fields_by_earlier_rules_are_told_everywhere(
 def test_an_edit_after_a_run_leaves_its_rules_as_they_were(run):
     edit_crawl(run.crawl, {"extract": {"price": "b.other"}})
 
-    found = rules_of(Run.objects.get(pk=run.pk))
+    found = field_rules(Run.objects.get(pk=run.pk))
 
     assert (found.rules, found.since) == (RULES, None)
     assert lag_of(Run.objects.get(pk=run.pk), Derived.FIELDS).complete
@@ -227,6 +227,6 @@ def test_an_edit_during_a_run_says_which_pages_have_fields_by_earlier_rules(run)
 
     lag = lag_of(run, Derived.FIELDS)
 
-    assert rules_of(run).rules == {"price": "b.other"}
+    assert field_rules(run).rules == {"price": "b.other"}
     assert (lag.behind, lag.complete, lag.state) == (6, False, "stopped")
     assert lag.prospect == "“Extract again” reads them"

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from crawling.datasets.parquet import open_engine, put_query, rows_in, storage
+from crawling.datasets.parquet import duckdb_connection, put_query, rows_in, storage
 
 
 @pytest.fixture
@@ -27,10 +27,10 @@ def number_in(connection, path):
 
 
 def test_the_next_question_to_a_file_has_no_table_of_the_one_before(parts):
-    with open_engine(reads=parts[:1]) as connection:
+    with duckdb_connection(reads=parts[:1]) as connection:
         connection.execute("CREATE TEMP VIEW mine AS SELECT 1")
         assert number_in(connection, parts[0]) == 0
-    with open_engine(reads=parts[:1]) as connection:
+    with duckdb_connection(reads=parts[:1]) as connection:
         assert number_in(connection, parts[0]) == 0
         with pytest.raises(duckdb.CatalogException):
             connection.execute("FROM mine")
@@ -38,7 +38,7 @@ def test_the_next_question_to_a_file_has_no_table_of_the_one_before(parts):
 
 def test_each_question_reads_its_own_files_alone(parts):
     for mine, other in (parts, parts[::-1]) * 2:
-        with open_engine(reads=[mine]) as connection:
+        with duckdb_connection(reads=[mine]) as connection:
             number_in(connection, mine)
             with pytest.raises(duckdb.PermissionException):
                 number_in(connection, other)
@@ -46,9 +46,9 @@ def test_each_question_reads_its_own_files_alone(parts):
 
 def test_questions_at_once_have_an_engine_each(parts):
     """One that is broken off may not break off another."""
-    with open_engine(reads=parts[:1]):
+    with duckdb_connection(reads=parts[:1]):
         pass
-    with open_engine(reads=parts[:1]) as first, open_engine(reads=parts[:1]) as second:
+    with duckdb_connection(reads=parts[:1]) as first, duckdb_connection(reads=parts[:1]) as second:
         first.execute("CREATE TABLE own AS SELECT 1")
         with pytest.raises(duckdb.CatalogException):
             second.execute("FROM own")
@@ -56,22 +56,22 @@ def test_questions_at_once_have_an_engine_each(parts):
 
 def test_an_engine_stays_open_after_a_reader_that_leaves_rows(parts):
     def rows():
-        with open_engine(reads=parts[:1]) as connection:
+        with duckdb_connection(reads=parts[:1]) as connection:
             connection.execute("CREATE TABLE IF NOT EXISTS own AS SELECT 1")
             yield from connection.execute("FROM own, range(10000)").fetchmany(10)
 
     reader = rows()
     next(reader)
     reader.close()
-    with open_engine(reads=parts[:1]) as connection:
+    with duckdb_connection(reads=parts[:1]) as connection:
         assert connection.execute("FROM own").fetchall() == [(1,)]
 
 
 def test_an_engine_with_an_error_is_not_asked_again(parts):
-    with suppress(duckdb.CatalogException), open_engine(reads=parts[:1]) as connection:
+    with suppress(duckdb.CatalogException), duckdb_connection(reads=parts[:1]) as connection:
         connection.execute("CREATE TABLE own AS SELECT 1")
         connection.execute("FROM nothing")
-    with open_engine(reads=parts[:1]) as connection, pytest.raises(duckdb.CatalogException):
+    with duckdb_connection(reads=parts[:1]) as connection, pytest.raises(duckdb.CatalogException):
         connection.execute("FROM own")
 
 
@@ -83,12 +83,12 @@ def test_a_file_that_is_replaced_is_read_anew(parts):
 
 
 def test_a_forked_process_asks_an_engine_of_its_own(parts):
-    with open_engine(reads=parts[:1]) as connection:
+    with duckdb_connection(reads=parts[:1]) as connection:
         number_in(connection, parts[0])
 
     child = os.fork()
     if not child:
-        with open_engine(reads=parts[:1]) as connection:
+        with duckdb_connection(reads=parts[:1]) as connection:
             os._exit(number_in(connection, parts[0]) + 7)
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

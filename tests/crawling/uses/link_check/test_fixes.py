@@ -11,12 +11,12 @@ from django.test import Client
 
 from crawling.dashboard.base import visitor_pages
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.models import Run, Url
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.uses.link_check import fixes
-from crawling.uses.link_check.fixes import each_fix, fix_rows
-from crawling.web.statuses import explain
+from crawling.uses.link_check.fixes import all_fixes, fix_rows
+from crawling.web.statuses import status_sentence
 from tests.crawling.pages import browser, soup
 
 PAGES = {
@@ -37,7 +37,7 @@ def crawled(shared, crawl_once):
     site = shared.serve(PAGES)
     run = crawl_once(f"{site.url}/", name="Shop", requisites=True)
     shared.do(catch_up, run.pk)
-    shared.do(read_again, run.pk)
+    shared.do(read_run_again, run.pk)
     return run
 
 
@@ -104,7 +104,7 @@ def test_a_longer_table_has_all_rows_as_they_are_found(run, monkeypatch, limit):
 
     found = list(fix_rows(run))
 
-    assert found == [vars(fix) for fix in each_fix(run)] != in_order
+    assert found == [vars(fix) for fix in all_fixes(run)] != in_order
     assert sorted(map(str, found)) == sorted(map(str, in_order))
 
 
@@ -158,7 +158,7 @@ def test_failures_without_an_answer_are_told_in_words(run, stranger):
     ]
 
     assert "Try it in a browser; if it fails there, too, change the link or remove it." in page
-    assert explain(-3) in page
+    assert status_sentence(-3) in page
     assert not [text for text in cells if text.startswith("-")]
 
 
@@ -167,7 +167,7 @@ def test_a_stranger_reads_how_many_links_are_unchecked(make_site, crawl_to_the_e
     site = make_site({"/": links + "<a href='http://elsewhere.test/'>e</a>", "/a": "a"})
     run = crawl_to_the_end(f"{site.url}/", name="Shop", max_pages=2)
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
     address = report_of(run)
 
     texts = [

@@ -7,7 +7,7 @@ from django.urls import reverse
 from crawling.datasets.catch_up import catch_up
 from crawling.runs.start import start_run
 from crawling.uses.link_check import link_changes
-from crawling.uses.link_check.link_changes import each_link_change, list_link_changes
+from crawling.uses.link_check.link_changes import all_link_changes, list_link_changes
 from tests.crawling.pages import browser, soup
 
 
@@ -54,7 +54,7 @@ def test_links_that_were_added_and_removed_are_listed_by_page(
     assert list_link_changes(old, new, after=behind, most=10)[0] == rows[1:]
     assert list_link_changes(new, new, most=10) == ([], None)
     monkeypatch.setattr(link_changes, "SLICE", 1)
-    lines = list(each_link_change(old, new))
+    lines = list(all_link_changes(old, new))
     told = sorted((line["page"], line["change"], line["target"]) for line in lines)
     assert told == sorted(
         (row.page, change, link.target)

@@ -16,7 +16,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.datasets.jobs import SECOND_READING
 from crawling.datasets.parquet import put_part
 from crawling.datasets.parts import drop_dataset, new_part, remove_abandoned_parts
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart, LogLine, Page, Run, Url, UrlState
 from crawling.uses.link_check import page_problems, sorted_problems
@@ -24,7 +24,7 @@ from crawling.uses.link_check.coverage import coverage_of
 from crawling.uses.link_check.dataset_problems import failed_urls
 from crawling.uses.link_check.link_check import junit_lines, list_problems, problem_rows
 from crawling.uses.link_check.problem_kinds import ProblemKind
-from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted
+from crawling.uses.link_check.sorted_problems import ProblemSort, list_sorted_problems
 from crawling.web.addresses import fingerprint
 from tests.crawling.pages import browser, soup
 from tests.crawling.reading import read_to_the_end
@@ -143,7 +143,7 @@ def test_the_fragment_of_a_link_is_looked_for_behind_redirects(
     if is_from_archive:
         drop_dataset(run.pk)
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
 
     told = dict(problems(site, run, "fragment"))
 
@@ -175,7 +175,7 @@ def test_links_that_no_one_can_follow_are_told_with_their_page(make_site, crawl_
     site = make_site({"/": page, "/good": f"<a href='/many'>{long}", "/many": many})
     run = crawl_to_the_end(f"{site.url}/")
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
 
     told = dict(problems(site, run, "malformed"))
 
@@ -228,7 +228,7 @@ def test_bad_links_of_feeds_sitemaps_sheets_and_heads_are_told(make_site, crawl_
     )
     run = crawl_to_the_end(f"{site.url}/")
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
 
     told = dict(problems(site, run, "malformed"))
 
@@ -384,9 +384,9 @@ def test_a_junit_report_is_xml_whatever_a_page_says():
 @pytest.mark.parametrize("sort", ProblemSort)
 def test_problems_are_sorted_by_each_column_and_read_page_by_page(run, kind, sort):
     whole = list_problems(run, kind, most=50)[0]
-    found, after = list_sorted(run, kind, sort, most=2)
+    found, after = list_sorted_problems(run, kind, sort, most=2)
     while after is not None:
-        more, after = list_sorted(run, kind, sort, after=after, most=2)
+        more, after = list_sorted_problems(run, kind, sort, after=after, most=2)
         found += more
 
     facts = {

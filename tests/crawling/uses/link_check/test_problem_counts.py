@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 
 from crawling.datasets.catch_up import catch_up
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.rq_jobs import IDLE
 from crawling.jobs.running import OTHERS_WAIT, run_job
@@ -46,7 +46,7 @@ def read_twice(site, old):
     new = do_shifts(start_run(old.crawl))
     for run in (old, new):
         catch_up(run.pk)
-        read_again(run.pk)
+        read_run_again(run.pk)
     return old.pk, new.pk
 
 
@@ -76,7 +76,7 @@ def test_each_kind_is_counted_once_pages_are_read_and_shown_on_its_tab(runs, que
     told = [count.get_text(" ", strip=True) for count in uncounted]
     assert told == ["not counted yet –"] * len(ProblemKind)
 
-    read_again(run.pk)
+    read_run_again(run.pk)
     asked = BackgroundJob.objects.get(kind=PROBLEM_COUNTS.name, run=run)
     assert queue.fetch_job(f"job-{asked.pk}").perform() == "counted"
 
@@ -94,7 +94,7 @@ def test_each_kind_is_counted_once_pages_are_read_and_shown_on_its_tab(runs, que
 def test_what_changes_the_problems_has_them_counted_anew(make_site, crawl_to_the_end, queue):
     run = crawl_to_the_end(f"{make_site(BEFORE).url}/")
     catch_up(run.pk)
-    read_again(run.pk)
+    read_run_again(run.pk)
     run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
     LinksPart.objects.filter(run=run).update(read_at=None)
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from crawling.datasets.catch_up import catch_up
 from crawling.jobs.enqueue import open_job
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import Run
 from crawling.uses.link_graph import drawings
 from crawling.uses.link_graph.drawing_steps import positions
@@ -21,8 +21,8 @@ from crawling.uses.link_graph.drawings import (
     HostNodes,
     Hosts,
     Lines,
-    draw,
-    first_lines,
+    draw_hosts,
+    heaviest_lines,
     lines_of,
 )
 from crawling.uses.link_graph.jobs import LINK_GRAPH
@@ -43,7 +43,7 @@ def graph_of(hosts: int, domains: int, links: int = 3000) -> tuple[Hosts, Lines]
 @pytest.mark.parametrize(("hosts", "domains"), [(300, 40), (500, 280), (1000, 700), (700, 1)])
 def test_every_host_is_a_node_of_one_drawing_that_groups_lead_to(hosts, domains):
     graph, _ = graph_of(hosts, domains)
-    drawn = {one.number: one for one in draw(graph, range(hosts))}
+    drawn = {one.number: one for one in draw_hosts(graph, range(hosts))}
 
     assert all(len(one.nodes) <= MOST_NODES for one in drawn.values())
     assert len(drawn[0].nodes) == min(hosts, MOST_NODES)
@@ -60,11 +60,11 @@ def test_every_host_is_a_node_of_one_drawing_that_groups_lead_to(hosts, domains)
 
 def test_a_line_has_the_links_between_all_hosts_of_its_nodes():
     graph, lines = graph_of(1000, 700)
-    all_drawings = list(draw(graph, range(1000)))
+    all_drawings = list(draw_hosts(graph, range(1000)))
     pairs = HostNodes(1000, all_drawings).pairs(lines)
     for one in all_drawings:
         joined = lines_of(one.number, pairs["pair"], pairs["links"])
-        shown = first_lines(joined)
+        shown = heaviest_lines(joined)
         places = {host: at for at, node in enumerate(one.nodes) for host in node.hosts}
         expected = Counter()
         for a, b, links in zip(lines.ones, lines.others, lines.links, strict=True):
@@ -85,7 +85,7 @@ def test_many_hosts_of_their_own_domains_take_memory_in_proportion():
     graph, lines = graph_of(20_000, 1_000_000)
     tracemalloc.start()
     try:
-        nodes = HostNodes(20_000, draw(graph, range(20_000)))
+        nodes = HostNodes(20_000, draw_hosts(graph, range(20_000)))
         _, most_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -121,7 +121,7 @@ def crawl(crawled, db, monkeypatch):
     """With drawings of three nodes."""
     monkeypatch.setattr(drawings, "MOST_NODES", 3)
     run = Run.objects.get(pk=crawled.pk)
-    work_here(open_job(LINK_GRAPH, run, by=None))
+    run_in_this_process(open_job(LINK_GRAPH, run, by=None))
     return run.crawl
 
 

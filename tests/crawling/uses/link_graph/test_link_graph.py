@@ -26,13 +26,13 @@ from crawling.base.errors import WrongState
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.job_tables import JobTables
 from crawling.jobs.enqueue import open_job
-from crawling.jobs.removal import remove_forgotten
+from crawling.jobs.removal import remove_deleted_jobs
 from crawling.jobs.rq_jobs import BACKGROUND, RUN_JOB
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import BackgroundJob, Page, Run
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.housekeeping.run_removal import remove_rows
-from crawling.scheduler.messages import resend_background
+from crawling.scheduler.messages import resend_lost_background_jobs
 from crawling.uses.link_graph import computation, edges
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.link_graph.lists import GRAPH, HOSTS, PAGES
@@ -69,7 +69,7 @@ def site(shared):
 def crawled(site, shared, crawl_once) -> Run:
     run = crawl_once(f"{site.url}/")
     shared.do(catch_up, run.pk)
-    shared.do(lambda: work_here(open_job(LINK_GRAPH, run, by=None)))
+    shared.do(lambda: run_in_this_process(open_job(LINK_GRAPH, run, by=None)))
     return run
 
 
@@ -253,7 +253,7 @@ def test_a_job_computes_what_was_asked_for_and_the_page_says_what_is_newer(bare,
     assert background.job_ids == [f"job-{job.pk}"]
     asked = background.fetch_job(f"job-{job.pk}")
     assert (asked.func_name, asked.args) == (RUN_JOB, [job.pk])
-    work_here(job)
+    run_in_this_process(job)
     assert GRAPH.latest(bare) == JobTables(GRAPH, BackgroundJob.objects.get(pk=job.pk))
     Page.objects.filter(url__url__endswith="/a").update(fetched_at=timezone.now())
     assert "1\n  page of the run is newer" in operator.get(address).content.decode()
@@ -268,13 +268,13 @@ def test_a_killed_job_continues_and_leaves_no_file_behind(bare, background, monk
     with monkeypatch.context() as during:
         during.setattr(computation, "host_steps", killed)
         with pytest.raises(SystemExit):
-            work_here(job)
+            run_in_this_process(job)
     assert GRAPH.latest(bare) is None
-    resend_background()
+    resend_lost_background_jobs()
     assert f"job-{job.pk}" in background.job_ids
 
     monkeypatch.setattr(edges, "_next_nodes", killed)  # what was done is not done again
-    work_here(job)
+    run_in_this_process(job)
 
     assert GRAPH.latest(bare).job.name == job.name
     assert len(list(folder(bare).iterdir())) == len(GRAPH.tables)
@@ -285,7 +285,7 @@ def test_another_machine_computes_it_anew_and_of_the_pages_as_they_are_then(bare
     name, begun = job.name, {"began_at": began_at, "progress": {"behind": 7}}
     BackgroundJob.objects.update(machine="another", **begun)
 
-    work_here(job)
+    run_in_this_process(job)
 
     told = browser("viewer").get(f"/api/v1/crawls/{bare.crawl_id}/graph").json()
     assert (told["state"], told["newer_pages"], told["behind"]) == ("computed", 0, 0)
@@ -305,7 +305,7 @@ def test_a_job_that_was_killed_again_and_again_is_given_up(bare, background):
 
 
 def test_a_new_graph_takes_the_place_of_the_old(run, graph):
-    job = work_here(open_job(LINK_GRAPH, run, by=None))
+    job = run_in_this_process(open_job(LINK_GRAPH, run, by=None))
 
     assert (GRAPH.latest(run).job.name, job.name != graph.job.name) == (job.name, True)
     assert BackgroundJob.objects.get() == job
@@ -320,9 +320,9 @@ def test_a_withdrawn_page_is_in_no_graph(site, run, graph):
     assert GRAPH.latest(run) is None
     viewer = browser("viewer")
     assert viewer.get(f"/api/v1/crawls/{run.crawl_id}/graph/pages").status_code == 404
-    remove_forgotten()
+    remove_deleted_jobs()
     assert not folder(run).exists()
-    work_here(open_job(LINK_GRAPH, run, by=None))
+    run_in_this_process(open_job(LINK_GRAPH, run, by=None))
     rows, _ = list_pages(GRAPH.latest(run), most=10)
     assert {row.url.removeprefix(site.url) for row in rows} == set(WEB) - {"/b"}
     assert "/b" not in str(rows)
@@ -338,7 +338,7 @@ def test_pages_that_are_withdrawn_while_it_is_computed_are_in_no_graph(site, bar
 
     monkeypatch.setattr(computation, "host_steps", late)
     with pytest.raises(WrongState, match="no longer wanted"):
-        work_here(open_job(LINK_GRAPH, bare, by=None))
+        run_in_this_process(open_job(LINK_GRAPH, bare, by=None))
 
     assert GRAPH.latest(bare) is None
     assert not folder(bare).exists()
@@ -356,7 +356,7 @@ def test_a_run_of_one_page_without_links_has_a_graph(make_site, crawl_to_the_end
     run = crawl_to_the_end(f"{make_site({'/': 'alone'}).url}/")
     catch_up(run.pk)
 
-    work_here(open_job(LINK_GRAPH, run, by=None))
+    run_in_this_process(open_job(LINK_GRAPH, run, by=None))
 
     (row,) = list_pages(GRAPH.latest(run), most=10)[0]
     assert (row.pagerank, row.in_links, row.weak, row.strong) == (pytest.approx(1), 0, 1, 1)

@@ -23,7 +23,7 @@ from crawling.datasets.catch_up import catch_up
 from crawling.jobs import rq_jobs, turns
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.rq_jobs import BACKGROUND
-from crawling.jobs.running import run_job, work_here
+from crawling.jobs.running import run_in_this_process, run_job
 from crawling.jobs.running_job import RunningJob
 from crawling.jobs.temporary_grant import IDLE
 from crawling.jobs.turns import IdleTurn
@@ -143,7 +143,7 @@ def test_others_have_the_memory_within_5_s_whatever_a_step_is_at(
     run, job, background, wants, monkeypatch
 ):
     with monkeypatch.context() as during:
-        during.setattr(computation, "components", endless)
+        during.setattr(computation, "find_components", endless)
         with forked_job(job) as worker:
             wait_until(lambda: table_file(run, "links"), seconds=30)
             (child,) = psutil.Process(worker).children()
@@ -194,7 +194,7 @@ def test_what_leads_to_the_first_drawing_is_kept_although_each_turn_is_killed_in
 
 
 def test_a_step_that_others_never_leave_the_time_for_is_given_up(run, job, background, monkeypatch):
-    monkeypatch.setattr(computation, "components", endless)
+    monkeypatch.setattr(computation, "find_components", endless)
     monkeypatch.setattr(IdleTurn, "seconds_left", lambda self: 0.0)
     BackgroundJob.objects.update(breaks=LINK_GRAPH.breaks - 2)
     assert run_job(job.pk) == "others wait"
@@ -228,7 +228,7 @@ def test_a_killed_job_takes_its_child_along_and_its_units_come_back(
     run, job, background, monkeypatch
 ):
     with monkeypatch.context() as during:
-        during.setattr(computation, "components", endless)
+        during.setattr(computation, "find_components", endless)
         with forked_job(job) as worker:
             wait_until(lambda: table_file(run, "links"), seconds=30)
             (child,) = psutil.Process(worker).children()
@@ -283,7 +283,7 @@ def test_one_job_at_a_time_computes_it(job, background):
     with ThreadPoolExecutor(1) as other, LINK_GRAPH.job.alone(job.pk):
         assert "another worker" in other.submit(in_a_thread, run_job, job.pk).result()
         with pytest.raises(WrongState):
-            other.submit(in_a_thread, work_here, job).result()
+            other.submit(in_a_thread, run_in_this_process, job).result()
 
 
 def in_a_thread(function, *args):

@@ -13,7 +13,7 @@ from crawling.jobs.running import run_job
 from crawling.jobs.temporary_grant import NoUnits
 from crawling.models import PlannedRevisit
 from crawling.uses.revisits import jobs
-from crawling.uses.revisits.jobs import LEAST_MIB, REVISITS, mebibytes_of
+from crawling.uses.revisits.jobs import LEAST_MIB, REVISITS, memory_mebibytes_of_crawl
 
 
 @pytest.fixture
@@ -49,6 +49,6 @@ def test_it_is_planned_once_memory_is_granted(crawl, holds_all, monkeypatch):
     ("mebibytes", "holds"), [(100, LEAST_MIB + 100), (4096, 512)], ids=["more", "all there is"]
 )
 def test_it_holds_more_for_more_pages(crawl, monkeypatch, mebibytes, holds):
-    assert mebibytes_of(crawl.pk) == LEAST_MIB
+    assert memory_mebibytes_of_crawl(crawl.pk) == LEAST_MIB
     monkeypatch.setattr(jobs, "BYTES_OF_A_PAGE", mebibytes * 2**20)
-    assert mebibytes_of(crawl.pk) == holds
+    assert memory_mebibytes_of_crawl(crawl.pk) == holds

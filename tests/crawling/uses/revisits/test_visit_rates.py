@@ -9,12 +9,12 @@ from hypothesis.extra.numpy import arrays
 from crawling.uses.revisits.visit_rates import (
     POLICIES,
     age_days_after,
-    freshness,
     freshness_after,
     mean_age_days,
+    mean_freshness,
     optimal_rates,
     proportional_rates,
-    rates_by,
+    rates_by_policy,
     uniform_rates,
 )
 from tests.crawling.uses.revisits.simulated_visits import play, rates_of
@@ -27,7 +27,7 @@ OFTEN = COUNTS.flatmap(lambda n: arrays(float, n, elements=st.just(0.0) | MAGNIT
 
 
 def worth(changes, weights, visits):
-    return float(weights @ freshness(changes, visits))
+    return float(weights @ mean_freshness(changes, visits))
 
 
 @given(POSITIVE, WEIGHTS, MAGNITUDES)
@@ -111,7 +111,7 @@ def test_what_is_no_rate_is_refused_by_name(changes, weights, budget, named):
 def test_a_page_that_never_changes_is_fresh_unvisited_and_another_is_not():
     changes, visits = np.array([0.0, 2.0]), np.zeros(2)
 
-    assert freshness(changes, visits).tolist() == [1.0, 0.0]
+    assert mean_freshness(changes, visits).tolist() == [1.0, 0.0]
     assert mean_age_days(changes, visits).tolist() == [0.0, np.inf]
 
 
@@ -126,7 +126,9 @@ def test_a_simulation_finds_the_freshness_and_age_that_are_expected(policy):
 
     played = play(changes, visits, 1000, 3)
 
-    assert played.freshness.mean() == pytest.approx(freshness(changes, visits).mean(), rel=0.02)
+    assert played.freshness.mean() == pytest.approx(
+        mean_freshness(changes, visits).mean(), rel=0.02
+    )
     often = visits > 0.1
     assert played.age[often].mean() == pytest.approx(
         mean_age_days(changes, visits)[often].mean(), rel=0.05
@@ -149,7 +151,7 @@ def test_visits_at_one_interval_are_better_than_visits_at_random_and_the_order_s
 def test_each_policy_gives_every_page_at_least_what_is_asked_if_the_budget_has_it(
     policy, changes, budget, wanted
 ):
-    visits = rates_by(policy, changes, budget, least=wanted)
+    visits = rates_by_policy(policy, changes, budget, least=wanted)
 
     least = min(wanted, budget / len(changes))
     assert (visits >= least).all()
@@ -158,7 +160,7 @@ def test_each_policy_gives_every_page_at_least_what_is_asked_if_the_budget_has_i
 
 @given(POSITIVE, MAGNITUDES, MAGNITUDES)
 def test_among_such_visits_no_other_gain_more(changes, budget, wanted):
-    visits = rates_by("optimal", changes, budget, least=wanted)
+    visits = rates_by_policy("optimal", changes, budget, least=wanted)
 
     gain = changes / (changes + visits) ** 2
     is_free = visits > min(wanted, budget / len(changes)) * (1 + 1e-9)
@@ -170,8 +172,8 @@ def test_pages_that_never_change_are_visited_as_rarely_as_is_asked():
     never = np.zeros(3)
 
     for policy in ("optimal", "proportional"):
-        assert rates_by(policy, never, 30.0, least=0.1).tolist() == [0.1] * 3
-    assert rates_by("uniform", never, 30.0, least=0.1).tolist() == [10.0] * 3
+        assert rates_by_policy(policy, never, 30.0, least=0.1).tolist() == [0.1] * 3
+    assert rates_by_policy("uniform", never, 30.0, least=0.1).tolist() == [10.0] * 3
 
 
 @given(OFTEN, st.floats(0.001, 100))

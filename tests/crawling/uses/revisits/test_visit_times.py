@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from crawling.uses.revisits.visit_times import (
-    budget_spent_until,
+    end_of_spent_budget,
     shares_of_wait,
     spread_visits,
-    visits_near,
+    visits_in_horizon,
 )
 
 MOMENTS = arrays(float, st.integers(0, 30), elements=st.floats(0, 50))
@@ -60,14 +60,14 @@ def test_each_visit_spends_its_share_unless_that_is_too_far_ahead(visits, budget
     for visit in np.sort(visits):
         spent = min(spent + 1 / budget, visit + most)
 
-    assert budget_spent_until(visits, budget, 0.0, most) == pytest.approx(spent, abs=1e-9)
+    assert end_of_spent_budget(visits, budget, 0.0, most) == pytest.approx(spent, abs=1e-9)
 
 
 @given(MOMENTS)
 def test_visits_within_half_a_day_are_near(visits):
     near = [int(((visits >= at - 0.5) & (visits < at + 0.5)).sum()) for at in visits]
 
-    assert visits_near(visits).tolist() == near
+    assert visits_in_horizon(visits).tolist() == near
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 1000))

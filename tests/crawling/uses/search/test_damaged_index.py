@@ -19,7 +19,7 @@ from crawling.jobs.rq_jobs import IDLE
 from crawling.models import BackgroundJob, LinksPart, Run
 from crawling.uses.search import folder, search
 from crawling.uses.search.folder import IndexBusy, index_folder
-from crawling.uses.search.index import add_parts, repair, writing
+from crawling.uses.search.index import add_parts, open_writer, repair_index
 from crawling.uses.search.jobs import INDEX_REPAIR
 from crawling.uses.search.schema import new_schema
 from crawling.uses.search.search import SearchFilter, search_texts
@@ -126,9 +126,9 @@ def several_segments(run):
     """A file of each kind of an index that has deleted documents."""
     part = LinksPart.objects.get(run=run)
     for _ in range(3):
-        with writing() as index:
+        with open_writer() as index:
             add_parts(index, [part])
-    with writing() as index:
+    with open_writer() as index:
         index.commit()
     files = sorted(file for file in index_folder().iterdir() if file.stat().st_size)
     is_list = [file for file in files if file.suffix == ".json"]
@@ -203,7 +203,7 @@ def test_what_breaks_while_it_is_open_is_told(run, monkeypatch):
     faults = [ValueError("An IO error occurred"), OSError("Input/output error"), panic()]
     for fault in faults:
         with monkeypatch.context() as during:
-            during.setattr(search, "counts_of", raising(fault))
+            during.setattr(search, "facet_counts", raising(fault))
             with pytest.raises(IndexBroken):
                 found()
         assert found() == 1
@@ -234,7 +234,7 @@ def test_a_job_killed_while_it_makes_the_index_anew_loses_no_page(run, monkeypat
     with monkeypatch.context() as during:
         during.setattr(folder, "new_schema", killed)
         with pytest.raises(KeyboardInterrupt):
-            repair()
+            repair_index()
     index_what_was_read()
 
     assert found() == 1
@@ -242,5 +242,5 @@ def test_a_job_killed_while_it_makes_the_index_anew_loses_no_page(run, monkeypat
 
 
 def test_one_process_at_a_time_writes(run):
-    with writing(), pytest.raises(IndexBusy), writing():
+    with open_writer(), pytest.raises(IndexBusy), open_writer():
         pass

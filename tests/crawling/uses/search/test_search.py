@@ -18,7 +18,7 @@ from crawling.runs.start import start_run
 from crawling.uses.search import index as index_module
 from crawling.uses.search import pages
 from crawling.uses.search.folder import index_folder
-from crawling.uses.search.index import forget_abandoned, rebuild
+from crawling.uses.search.index import rebuild_index, remove_texts_of_abandoned_parts
 from crawling.uses.search.open_index import OPEN_INDEX
 from crawling.uses.search.search import SearchFilter, search_texts
 from crawling.uses.search.snippets import BLOCK, best_block
@@ -236,7 +236,7 @@ def test_the_index_is_made_anew_once_for_all_withdrawals_that_are_due(
     asked = {"kind": "page", "text": f"{site.url}/de", "reason": "x", "by": None, "at_once": True}
     due = [withdraw_pages(one.crawl, one, **asked) for one in (run, other)]
     made = []
-    monkeypatch.setattr(index_module, "rebuild", lambda: made.append(rebuild()))
+    monkeypatch.setattr(index_module, "rebuild_index", lambda: made.append(rebuild_index()))
 
     remove_records(due[1].pk)
 
@@ -275,7 +275,7 @@ def test_a_deleted_run_is_not_found_and_leaves_the_index(site, run):
     assert remove_rows(seconds=60)
     assert paths(site, "apple") == []
     assert abandoned_parts().exists()  # until a background job has taken it out
-    forget_abandoned()
+    remove_texts_of_abandoned_parts()
     remove_rows()
 
     assert OPEN_INDEX.look().searcher.num_docs == 0
@@ -285,10 +285,10 @@ def test_a_deleted_run_is_not_found_and_leaves_the_index(site, run):
 def test_a_rebuilt_dataset_and_a_rebuilt_index_have_each_page_once(site, run):
     drop_dataset(run.pk)
     index(run)
-    forget_abandoned()
+    remove_texts_of_abandoned_parts()
     assert paths(site, "apple") == ["/trees", "/pears"]
 
-    assert rebuild() == 1
+    assert rebuild_index() == 1
     call_command("search_index", "catch-up")
 
     assert paths(site, "apple") == ["/trees", "/pears"]

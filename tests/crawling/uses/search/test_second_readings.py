@@ -21,12 +21,12 @@ from crawling.datasets.lag import lags_of
 from crawling.datasets.parquet import TEXTS, rows_in
 from crawling.datasets.part_writer import PartWriter
 from crawling.datasets.progress import unread_parts
-from crawling.datasets.second_reading import read_again, read_part
+from crawling.datasets.second_reading import read_part, read_run_again
 from crawling.jobs import turns
 from crawling.jobs.due_jobs import request_due_jobs
 from crawling.jobs.enqueue import open_job
 from crawling.jobs.rq_jobs import IDLE as IDLE_QUEUE
-from crawling.jobs.rq_jobs import RUN_JOB, alone_at
+from crawling.jobs.rq_jobs import RUN_JOB, exclusive_lock
 from crawling.jobs.temporary_grant import IDLE, TEMPORARY_REF
 from crawling.jobs.turns import IdleTurn
 from crawling.models import BackgroundJob, LinksPart, Page, Run
@@ -105,16 +105,16 @@ def test_it_gives_way_to_whoever_waits_for_memory_and_continues_there(
     run, pool, background, looks_after_each_page, monkeypatch
 ):
     crawl = register_process(pool=pool.pk, label="c", run_ref="x", maximum={"memory": 512}).pk
-    read = second_reading._read
+    read = second_reading._read_page
 
     def waits(run, page, microformats):
-        monkeypatch.setattr(second_reading, "_read", read)
+        monkeypatch.setattr(second_reading, "_read_page", read)
         request_resources(
             process=crawl, amounts={"memory": 512}, request_id=uuid4(), kind=RequestKind.START
         )
         return read(run, page, microformats)
 
-    monkeypatch.setattr(second_reading, "_read", waits)
+    monkeypatch.setattr(second_reading, "_read_page", waits)
     assert read_when_idle(run.pk) == "others wait"
     assert Process.objects.get(pk=crawl).allocated[3] == 512  # it came at once
     (part,) = unread_parts(run)
@@ -179,7 +179,7 @@ def read_by_another(part):
 
     def hold():
         try:
-            with alone_at("read-again", part.pk) as is_alone:
+            with exclusive_lock("read-again", part.pk) as is_alone:
                 held.set()
                 let_go.wait(60)
                 return is_alone
@@ -208,7 +208,7 @@ def test_a_command_and_the_job_read_no_part_at_once(run, background, monkeypatch
         assert behind(run)["texts"] == 6
 
         monkeypatch.setattr(second_reading, "sleep", lambda seconds: (looks.append(1), end()))
-        read_again(run.pk, note=read.append)
+        read_run_again(run.pk, note=read.append)
 
     assert (looks, read) == ([1], [6])
     assert read_part(run, part) == 0  # it was read since it was looked up
@@ -217,13 +217,13 @@ def test_a_command_and_the_job_read_no_part_at_once(run, background, monkeypatch
 
 def test_a_reading_is_dropped_if_its_pages_change_meanwhile(run, monkeypatch):
     (part,) = unread_parts(run)
-    read = second_reading._read
+    read = second_reading._read_page
 
     def withdrawn(run, page, microformats):
         LinksPart.objects.filter(pk=part.pk).update(name=f"links{run.pk}/{'0' * 32}.parquet")
         return read(run, page, microformats)
 
-    monkeypatch.setattr(second_reading, "_read", withdrawn)
+    monkeypatch.setattr(second_reading, "_read_page", withdrawn)
     read_part(run, part)
 
     folder = settings.ARCHIVE_DIR / f"links{run.pk}"

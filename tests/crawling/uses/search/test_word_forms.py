@@ -12,9 +12,13 @@ from crawling.datasets.catch_up import catch_up
 from crawling.models import Run
 from crawling.uses.search import folder
 from crawling.uses.search.folder import index_folder
-from crawling.uses.search.index import repair
+from crawling.uses.search.index import repair_index
 from crawling.uses.search.search import SearchFilter, search_texts
-from crawling.web.content.normal_text import one_form, searched_form, searched_places
+from crawling.web.content.normal_text import (
+    normalized_line,
+    searched_form,
+    searched_form_with_places,
+)
 from crawling.web.documents import base, html_text
 from crawling.web.topics import Topic
 from tests.crawling.pages import browser, soup
@@ -82,7 +86,7 @@ def test_a_topic_counts_each_form_of_a_word(run):
     "text", [text for pair in FORMS for text in pair] + ["", "\u0301a", "\ufdfa"]
 )
 def test_places_lead_from_each_character_to_the_one_that_it_comes_from(text):
-    folded, places = searched_places(text)
+    folded, places = searched_form_with_places(text)
 
     assert folded == searched_form(text)
     assert len(places) == len(folded) + 1
@@ -95,7 +99,7 @@ def test_a_letter_with_very_many_marks_takes_no_longer_than_others():
     began = time.thread_time()
 
     assert len(searched_form(text)) < 40
-    assert one_form(f"{text}b") == one_form("a" + "\u0301\u0316" * 15 + "b")
+    assert normalized_line(f"{text}b") == normalized_line("a" + "\u0301\u0316" * 15 + "b")
     assert time.thread_time() - began < 0.5
 
 
@@ -106,7 +110,7 @@ def test_an_index_of_earlier_forms_is_made_anew_and_searches_say_so(site, run, m
     with pytest.raises(IndexBroken):
         search_texts("office", ALL)
 
-    repair()
+    repair_index()
     index_what_was_read()
 
     assert "1" in found(site, "office")
@@ -126,5 +130,5 @@ def test_the_page_says_how_much_of_a_text_is_searched(run):
 def test_no_letter_keeps_more_marks_than_languages_have(mark, beside):
     text = f"a{mark * 500}b{beside}"
 
-    assert one_form(text) == one_form(f"a{mark * 30}b{beside}")
+    assert normalized_line(text) == normalized_line(f"a{mark * 30}b{beside}")
     assert searched_form(text) == searched_form(f"a{mark * 30}b{beside}")

@@ -16,7 +16,7 @@ from crawling.uses.seed_sources.sources import SeedSourceFields, create_source
 from crawling.web.addresses import read_address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import DocumentSource
-from crawling.web.documents.feed import entries
+from crawling.web.documents.feed import entry_urls
 from crawling.web.documents.json_feed import BadFeed
 from tests.crawling.uses.seed_sources.test_seed_sources import feed, read_again
 
@@ -46,7 +46,7 @@ MALFORMED = """<rss><channel><item><title>a & b</title><link>https://a.test/1</l
 
 def entries_of(text: str | bytes, content_type: str = "text/xml") -> list[str]:
     body = text if isinstance(text, bytes) else text.encode()
-    return entries(DocumentSource(DocumentStream.of(body), f"{HOME}feed", content_type))
+    return entry_urls(DocumentSource(DocumentStream.of(body), f"{HOME}feed", content_type))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from crawling.runs.start import start_run
-from crawling.uses.alerts.delivery import send_due
+from crawling.uses.alerts.delivery import send_due_deliveries
 from crawling.uses.alerts.listeners import save_listener
 from crawling.uses.alerts.models import Delivery, Listener
 from crawling.uses.alerts.wording import WAITS
@@ -62,7 +62,7 @@ def changed_page(site, receiver, mail_server, crawl_to_the_end, work_off, django
 def send_again() -> int:
     """Send the deliveries that the background job sends once the time to wait is over."""
     Delivery.objects.exclude(next_try_at=None).update(next_try_at=timezone.now())
-    return send_due()
+    return send_due_deliveries()
 
 
 def outcomes() -> list[str]:
@@ -73,7 +73,7 @@ def test_a_webhook_and_a_mailbox_get_the_diff_once_their_servers_take_it(
     changed_page, site, receiver, mail_server
 ):
     mail_server.greylisted = {"ops@example.org"}
-    assert (send_due(), send_due()) == (2, 0)
+    assert (send_due_deliveries(), send_due_deliveries()) == (2, 0)
     assert outcomes() == [
         "Answered 500.",
         "Refused by the mail server: 451 Try again later",
@@ -118,7 +118,7 @@ def test_a_page_that_is_withdrawn_between_two_tries_is_told_to_no_one(
     changed_page, site, receiver, mail_server
 ):
     mail_server.greylisted = {"ops@example.org"}
-    send_due()
+    send_due_deliveries()
     asked = {"reason": "asked for", "by": None}
     withdraw_pages(changed_page, None, kind="page", text=f"{site.url}/prices", **asked)
     receiver.pages["/hook"], mail_server.greylisted = (204, {}, ""), set()

@@ -236,7 +236,7 @@ def test_a_withdrawn_page_gives_no_event_and_takes_its_diffs_along(site, crawl, 
 def test_what_is_withdrawn_while_it_is_compared_is_not_stored(site, crawl, again, monkeypatch):
     watch = watching(crawl, "/(price|clock)$")
     changed(site)
-    store = comparing._store
+    store = comparing._store_events
 
     def withdrawn_before(*args):
         withdraw_pages(
@@ -244,7 +244,7 @@ def test_what_is_withdrawn_while_it_is_compared_is_not_stored(site, crawl, again
         )
         store(*args)
 
-    monkeypatch.setattr(comparing, "_store", withdrawn_before)
+    monkeypatch.setattr(comparing, "_store_events", withdrawn_before)
     again(crawl)
 
     assert found(watch, site).keys() == {"/clock"}

@@ -24,8 +24,8 @@ from crawling.archive.files import remove_abandoned
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.parts import remove_abandoned_parts
 from crawling.jobs.enqueue import open_job
-from crawling.jobs.removal import remove_forgotten
-from crawling.jobs.running import run_job, work_here
+from crawling.jobs.removal import remove_deleted_jobs
+from crawling.jobs.running import run_in_this_process, run_job
 from crawling.models import Inquiry, InquiryKind, Page
 from crawling.runs.crawls.share_links import create_share_link
 from crawling.runs.start import start_run
@@ -36,7 +36,7 @@ from crawling.uses.extraction.jobs import request_extraction
 from crawling.uses.link_check.jobs import PROBLEM_COUNTS
 from crawling.uses.link_graph.jobs import LINK_GRAPH
 from crawling.uses.search.folder import index_folder
-from crawling.uses.search.index import forget_abandoned
+from crawling.uses.search.index import remove_texts_of_abandoned_parts
 from crawling.uses.watches.comparing import compare_watched
 from crawling.uses.watches.watching import WatchFields, create_watch
 from crawling.uses.withdrawals.file_removal import remove_records
@@ -216,7 +216,7 @@ def made_of(runs, site) -> None:
         catch_up(run.pk)
         read_to_the_end(run)
         run_job(open_job(PROBLEM_COUNTS, run, by=None).pk)
-        work_here(open_job(LINK_GRAPH, run, by=None))
+        run_in_this_process(open_job(LINK_GRAPH, run, by=None))
     for kind in (WACZ, MIRROR, LATEST_MIRROR):
         run_job(request_export(second, kind).pk)
     run_job(request_extraction(first, {"all": "p", "cell": "td"}, by=None).pk)
@@ -265,8 +265,8 @@ def test_what_a_withdrawn_page_said_is_nowhere_once_its_records_are_removed(runs
     remove_records(withdraw_pages(crawl, None, **asked, at_once=True).pk)
     remove_abandoned()
     remove_abandoned_parts()
-    remove_forgotten()
-    forget_abandoned()
+    remove_deleted_jobs()
+    remove_texts_of_abandoned_parts()
 
     assert places() == set()
 

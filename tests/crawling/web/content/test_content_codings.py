@@ -11,7 +11,7 @@ from requests.exceptions import ContentDecodingError
 
 from crawling.web.fetch.content_codings import MOST_BYTES, DecodedBody, zstd
 from crawling.web.fetch.http import Fetched
-from crawling.web.fetch.robots import as_read
+from crawling.web.fetch.robots import status_and_text
 from crawling.web.statuses import FetchStatus
 from tests.crawling.raw import get, say, serve_raw
 
@@ -129,7 +129,7 @@ def test_a_document_that_unpacks_without_end_costs_its_url_and_no_more():
 
 
 def test_rules_that_unpack_without_end_hold_as_far_as_they_were_unpacked():
-    assert as_read(Fetched(FetchStatus.UNDECODABLE, http_status=200)) == (200, b"")
+    assert status_and_text(Fetched(FetchStatus.UNDECODABLE, http_status=200)) == (200, b"")
 
 
 @pytest.mark.parametrize(

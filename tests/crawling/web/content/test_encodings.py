@@ -5,7 +5,7 @@ import pytest
 from crawling.web.content.encodings import (
     MULTI_BYTE,
     decoder_of,
-    encoded,
+    encode_with_references,
     encoding_name,
     percent_encoded_query,
 )
@@ -92,7 +92,7 @@ def test_texts_are_decoded_by_the_tables_of_the_standard(label, body, text):
 
 @pytest.mark.parametrize(("name", "text", "body"), ENCODED)
 def test_texts_are_encoded_by_the_tables_of_the_standard(name, text, body):
-    assert encoded(text, name) == body
+    assert encode_with_references(text, name) == body
 
 
 @pytest.mark.parametrize("name", [*MULTI_BYTE, "ISO-2022-JP", "windows-1251", "x-mac-cyrillic"])
@@ -102,13 +102,13 @@ def test_what_is_encoded_is_decoded_to_the_same(name):
         character for character in text if character != "\ufffd" and character < "\ue000"
     )
 
-    assert decoder_of(name)(encoded(text, name)) == text
+    assert decoder_of(name)(encode_with_references(text, name)) == text
 
 
 @pytest.mark.parametrize("label", ["shift_jis", "gb18030", "iso-2022-jp", "utf-8", "big5"])
 def test_characters_at_the_border_of_two_pieces_stay_whole(label):
     text = "\u4e00\u4e8c\u4e09\n" * 40_000
-    body = encoded(text, encoding_name(label))
+    body = encode_with_references(text, encoding_name(label))
 
     pieces, _ = decoded_pieces(DocumentStream.of(body), len(body), label)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.web.content.link_fields import MOST_LINKS, asks_not_to_follow, links_in_head
+from crawling.web.content.link_fields import MOST_LINKS, has_nofollow, links_in_head
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_a_head_has_no_more_links_than_are_read():
     ],
 )
 def test_a_head_may_ask_not_to_follow_links(fields, is_asked):
-    assert asks_not_to_follow(fields, "ourbot") is is_asked
+    assert has_nofollow(fields, "ourbot") is is_asked

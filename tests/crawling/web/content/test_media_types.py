@@ -6,7 +6,7 @@ import pytest
 
 from crawling.web.content.media_types import (
     document_type,
-    forbids_sniffing,
+    is_sniffing_forbidden,
     parse_media_type,
     stated_type,
 )
@@ -201,7 +201,9 @@ def test_nosniff_makes_no_page_of_what_is_not_said_to_be_one(field, start, expec
 
 
 def test_only_the_first_value_forbids_sniffing():
-    assert [forbids_sniffing(field) for field in ("nosniff", "x, nosniff", "", "no sniff")] == [
+    assert [
+        is_sniffing_forbidden(field) for field in ("nosniff", "x, nosniff", "", "no sniff")
+    ] == [
         True,
         False,
         False,

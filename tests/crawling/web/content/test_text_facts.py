@@ -12,7 +12,7 @@ from crawling.web.content.text_facts import (
     LONGEST_KEPT,
     MOST_COMPARED,
     TextFacts,
-    own_words,
+    distinctive_words,
     text_key,
     word_marks,
 )
@@ -29,7 +29,7 @@ def test_it_is_computed_in_a_batch_or_when_it_is_asked_for(is_first, text, is_li
     facts = TextFacts(text, URL, TITLE, has_key=True, is_listed=is_listed)
     if is_first:
         facts.compute()
-    words = own_words(text, URL, TITLE)
+    words = distinctive_words(text, URL, TITLE)
 
     assert facts.simhash == (simhash(text) if text else None)
     assert facts.key == (text_key(words) if len(text) <= MOST_COMPARED else simhash(text) or b"")

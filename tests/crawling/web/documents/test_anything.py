@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from crawling.web.addresses import read_address
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents.base import MAX_TITLE_LENGTH, MOST_TEXT, DocumentSource, ReadingRules
-from crawling.web.documents.registry import read_document, readers
+from crawling.web.documents.registry import read_document, readers_by_type
 
 #: those that start a program are tried on a few by their own tests
-TYPES = sorted(readers().keys() - {"application/pdf", "application/x-pdf"})
+TYPES = sorted(readers_by_type().keys() - {"application/pdf", "application/x-pdf"})
 PIECES = [
     "<rss>",
     "<feed xml:base=",

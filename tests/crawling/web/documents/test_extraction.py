@@ -9,7 +9,7 @@ from crawling.web.documents.css_selectors import (
     BadSelector,
     SelectorTookTooLong,
     read_selector,
-    select,
+    select_elements,
 )
 from crawling.web.documents.registry import read_document
 
@@ -84,7 +84,7 @@ def deep():
 )
 def test_a_selector_that_takes_minutes_on_a_deep_page_is_not_tried(deep, selector):
     with pytest.raises(SelectorTookTooLong, match="without :has"):
-        select(turbohtml.parse(deep), selector)
+        select_elements(turbohtml.parse(deep), selector)
     assert extracted(deep, x=selector, y="p:nth-child(2)") == [("y", "x")]
 
 
@@ -93,7 +93,7 @@ def test_a_selector_that_takes_minutes_on_a_deep_page_is_not_tried(deep, selecto
     ["div:has(.b)", "div > div p", ".a:not( .q, .r ) .b", r"p:not([title=':is(a b)']) ~ p, \:has"],
 )
 def test_selectors_that_take_moments_are_tried_on_a_deep_page(deep, selector):
-    assert len(select(turbohtml.parse(deep), selector)) >= 400
+    assert len(select_elements(turbohtml.parse(deep), selector)) >= 400
 
 
 LINKED = """<base href="http://b.test/shop/"><a class=local href="../a?x=1#top">a</a>

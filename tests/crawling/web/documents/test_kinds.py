@@ -64,7 +64,7 @@ def test_each_element_of_a_feed_may_have_its_base_and_archives_are_followed():
 
     assert links(BASES, "text/xml") == ["/f/p", "/f/n", *pages]
     assert read_document(source).title == "A&B"
-    assert [url.removeprefix("http://a.test") for url in feed.entries(source)] == pages
+    assert [url.removeprefix("http://a.test") for url in feed.entry_urls(source)] == pages
 
 
 def test_titles_of_rss_are_texts_in_which_references_are_written_twice():

@@ -9,7 +9,7 @@ from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import sitemap
 from crawling.web.documents.base import DocumentSource, TruncationReason
 from crawling.web.documents.registry import read_document
-from crawling.web.robots import with_whole_sitemaps
+from crawling.web.robots import resolve_sitemaps
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 ENTRY = "<url><loc>http://a.test/{}</loc></url>"
@@ -163,7 +163,7 @@ def test_a_packed_list_of_addresses_is_read_and_a_packed_text_is_not():
 def test_sitemaps_of_a_robots_txt_elsewhere_are_found_from_there():
     body = b"User-agent: *\nSitemap: m.xml # ours\nsitemap:http://c.test/x\nSITEMAP: /n.xml\n"
 
-    assert with_whole_sitemaps(body, "http://b.test/d/robots.txt") == (
+    assert resolve_sitemaps(body, "http://b.test/d/robots.txt") == (
         b"User-agent: *\nSitemap: http://b.test/d/m.xml # ours\nsitemap:http://c.test/x\n"
         b"SITEMAP: http://b.test/n.xml\n"
     )

@@ -104,7 +104,7 @@ PIECES = (
 @example("<table><tr><td rowspan=0>a<tr><td rowspan=2>b<tr><td>c<tbody><tr><td>d")
 def test_no_table_has_more_columns_than_are_counted_before_its_spans_are_written_out(html):
     for table in turbohtml.parse(html).find_all("table"):
-        counted = [columns for _, columns in table_cells._rows(table)]
+        counted = [columns for _, columns in table_cells._rows_of_table(table)]
         written = table.rows()
         assert len(written) == len(counted)
         assert max(map(len, written), default=0) <= max(counted, default=0)

@@ -9,7 +9,7 @@ import pytest
 from crawling.web.document_stream import DocumentStream
 from crawling.web.documents import pdf, sitemap, tree
 from crawling.web.documents.base import DocumentSource, TruncationReason
-from crawling.web.documents.registry import read_document, readers
+from crawling.web.documents.registry import read_document, readers_by_type
 from tests.crawling.web.documents.test_limits import HTML
 
 pytestmark = pytest.mark.slow
@@ -114,7 +114,7 @@ def test_what_takes_more_memory_than_there_is_says_so(monkeypatch):
     def runs_out(source):
         raise MemoryError
 
-    monkeypatch.setitem(readers(), "text/plain", runs_out)
+    monkeypatch.setitem(readers_by_type(), "text/plain", runs_out)
     assert why(b"x", "text/plain") == TruncationReason.NO_MEMORY
 
 
@@ -134,7 +134,7 @@ def test_what_it_took_is_free_before_its_failure_is_logged(monkeypatch, caplog):
         return True
 
     trees, is_free = [], []
-    monkeypatch.setitem(readers(), "text/plain", runs_out)
+    monkeypatch.setitem(readers_by_type(), "text/plain", runs_out)
     monkeypatch.setattr("crawling.web.documents.registry.logger.filters", [note])
     why(b"x", "text/plain")
 

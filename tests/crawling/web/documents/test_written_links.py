@@ -18,9 +18,9 @@ from crawling.web.documents.written_links import (
     WrittenLink,
     all_links,
     has_plain_links,
-    links_in,
     pack_links,
     plain_links,
+    resolved_links,
 )
 
 URL = "http://example.org/directory/page"
@@ -28,13 +28,15 @@ URL = "http://example.org/directory/page"
 
 def links_of(html: bytes) -> list[WrittenLink]:
     document = read(DocumentSource(DocumentStream.of(html), URL, "text/html", "utf-8"))
-    return list(links_in(document.written, URL, base=document.base, charset=document.charset))
+    return list(resolved_links(document.written, URL, base=document.base, charset=document.charset))
 
 
 def test_links_start_from_the_stated_base_and_in_the_charset_of_the_page():
     html = b'<meta charset=latin1><base href="/other/"><a href="x?q=\xe9#f">y</a><a href=#g>z</a>'
     document = read(DocumentSource(DocumentStream.of(html), URL, "text/html", None))
-    first, second = links_in(document.written, URL, base=document.base, charset=document.charset)
+    first, second = resolved_links(
+        document.written, URL, base=document.base, charset=document.charset
+    )
 
     assert (first.target, first.fragment) == ("http://example.org/other/x?q=%E9", "f")
     assert (second.target, second.fragment) == ("http://example.org/other/", "g")
@@ -83,7 +85,9 @@ def test_the_short_way_to_links_finds_what_the_general_one_does(html):
     if has_plain_links(short):
         found, expected = (
             sorted(
-                links_in(pack_links(links, LinkPlacement(document)), URL, base="", charset="utf-8")
+                resolved_links(
+                    pack_links(links, LinkPlacement(document)), URL, base="", charset="utf-8"
+                )
             )
             for document, links in (
                 (short, plain_links(short)),

@@ -15,9 +15,9 @@ from crawling.web.fetch.cookies import (
     MOST_OF_A_SITE,
     Cookies,
     CookieStore,
+    merge_page_cookies,
     read_cookie_date,
     read_set_cookie,
-    with_pages_cookies,
 )
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC).timestamp()
@@ -286,4 +286,4 @@ def test_the_cookies_of_the_latest_sites_are_kept(monkeypatch):
     ],
 )
 def test_a_pages_cookies_replace_none_of_the_crawls_and_have_a_bound(own, of_page, sent):
-    assert with_pages_cookies(own, of_page) == sent
+    assert merge_page_cookies(own, of_page) == sent

@@ -6,7 +6,12 @@ import time
 import pytest
 
 from crawling.web.fetch.adapter import PinnedSession
-from crawling.web.fetch.deferred_work import defer, do_deferred, do_ready, has_deferred
+from crawling.web.fetch.deferred_work import (
+    defer_work,
+    do_next_deferred,
+    do_ready_work,
+    has_deferred_work,
+)
 from crawling.web.fetch.http import RequestOptions
 from crawling.web.statuses import FetchStatus
 from tests.crawling.raw import OK, get, say, serve_raw
@@ -27,17 +32,17 @@ def test_it_is_done_once_the_next_request_has_gone_out(make_site, tmp_path, is_s
 
     with PinnedSession(authorities=certificate and str(certificate)) as session:
         get(f"{url}/", session=session)
-        defer(lambda: found.append(asked.wait(10)))
+        defer_work(lambda: found.append(asked.wait(10)))
         answer = get(f"{url}/next", session=session)
 
     assert (found, answer.body.read()) == ([True], b"y")
-    assert not has_deferred()
+    assert not has_deferred_work()
 
 
 def test_it_is_done_before_a_new_connection_is_opened():
     found = []
     with serve_raw(say(ANSWER)) as (url, accepted):
-        defer(lambda: found.append(len(accepted)))
+        defer_work(lambda: found.append(len(accepted)))
         answer = get(url)
 
     assert (found, answer.status) == ([0], 200)
@@ -49,7 +54,7 @@ def test_its_time_does_not_count_against_the_server():
         PinnedSession(answer_seconds=1.0, read_seconds=1.0) as session,
     ):
         get(url, session=session)
-        defer(lambda: time.sleep(1.2))  # longer than the server may take
+        defer_work(lambda: time.sleep(1.2))  # longer than the server may take
         answer = get(url, session=session, how=RequestOptions(timeouts=(5.0, 1.0)))
 
     assert answer.status == 200
@@ -65,7 +70,7 @@ def test_a_server_that_says_nothing_is_waited_for_as_long_as_without_it():
         PinnedSession() as session,
     ):
         get(url, session=session)
-        defer(lambda: time.sleep(0.2))  # which is added to what the server may take
+        defer_work(lambda: time.sleep(0.2))  # which is added to what the server may take
         answer = get(url, session=session, how=RequestOptions(timeouts=(5.0, 0.3)))
         silent.set()
 
@@ -75,28 +80,28 @@ def test_a_server_that_says_nothing_is_waited_for_as_long_as_without_it():
 
 def test_where_no_request_follows_it_is_done_by_hand_and_once():
     done = []
-    defer(lambda: done.append(1))
+    defer_work(lambda: done.append(1))
 
-    assert (do_deferred(), do_deferred(), done) == (True, False, [1])
+    assert (do_next_deferred(), do_next_deferred(), done) == (True, False, [1])
 
 
 def test_what_is_not_ready_is_left_and_all_behind_it():
     done, ready = [], set()
-    defer(lambda: done.append(1), lambda: 1 in ready)
-    defer(lambda: done.append(2))
-    assert (do_ready(), done) == (False, [])
+    defer_work(lambda: done.append(1), lambda: 1 in ready)
+    defer_work(lambda: done.append(2))
+    assert (do_ready_work(), done) == (False, [])
 
     ready.add(1)
-    assert (do_ready(), done, has_deferred()) == (True, [1, 2], False)
+    assert (do_ready_work(), done, has_deferred_work()) == (True, [1, 2], False)
 
 
 def test_of_too_much_the_first_is_done_at_once():
     done = []
     for number in range(4):
-        defer(lambda number=number: done.append(number), lambda: False)
+        defer_work(lambda number=number: done.append(number), lambda: False)
 
     assert done == [0, 1]
-    assert do_deferred()
+    assert do_next_deferred()
     assert done == [0, 1, 2, 3]
 
 
@@ -113,7 +118,7 @@ def test_what_gets_ready_during_a_slow_answer_is_done_before_its_end():
             done.append(time.monotonic() - begun)
             answering.set()
 
-        defer(work, lambda: time.monotonic() - begun > 0.1)
+        defer_work(work, lambda: time.monotonic() - begun > 0.1)
         get(url, session=session)
 
     assert done

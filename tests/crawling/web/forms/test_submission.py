@@ -9,7 +9,7 @@ import pytest
 
 from crawling.web.document_stream import DocumentStream
 from crawling.web.forms.controls import read_forms
-from crawling.web.forms.login_form import fill_in, is_same_form, login_form
+from crawling.web.forms.login_form import fill_in_and_submit, is_same_form, login_form
 from crawling.web.forms.submission import NotSent, Submission
 
 FIELDS = {"user": "me", "pass": "p&w"}
@@ -30,7 +30,7 @@ def sent(html: str | bytes, fields=FIELDS, charset: str | None = "utf-8") -> Sub
     page = page_of(html, charset)
     form = login_form(page, fields)
     assert form is not None
-    return fill_in(form, page, fields)
+    return fill_in_and_submit(form, page, fields)
 
 
 def entries(html: str, fields=FIELDS) -> list[tuple[str, str]]:

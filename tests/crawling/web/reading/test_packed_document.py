@@ -19,7 +19,7 @@ from crawling.web.documents.base import (
 )
 from crawling.web.links import Links
 from crawling.web.reading import packed_document
-from crawling.web.reading.packed_document import Unpacker, pack
+from crawling.web.reading.packed_document import Unpacker, pack_document
 
 PAGE = b"""<!doctype html><html lang="de"><head><title>Seiten</title><base href="/deep/">
 <meta name="author" content="A. Nother"><meta name="description" content="About &#xD800; it">
@@ -51,7 +51,10 @@ def read(body, **rules):
     ids=["page", "with rules", "empty", "made by scripts", "read in part"],
 )
 def test_a_document_is_the_same_after_its_way(document):
-    assert Unpacker().unpack(pack(document, TextFacts(document.text, has_key=True)))[0] == document
+    assert (
+        Unpacker().unpack(pack_document(document, TextFacts(document.text, has_key=True)))[0]
+        == document
+    )
 
 
 @given(texts, texts, urls, st.lists(st.tuples(texts, texts), max_size=3), signs, st.binary())
@@ -71,12 +74,15 @@ def test_whatever_is_in_it(title, text, found, extracted, sign, written):
         base=title,
     )
 
-    assert Unpacker().unpack(pack(document, TextFacts(document.text, has_key=True)))[0] == document
+    assert (
+        Unpacker().unpack(pack_document(document, TextFacts(document.text, has_key=True)))[0]
+        == document
+    )
 
 
 @given(st.data())
 def test_wrong_bytes_are_refused_or_are_a_document(data):
-    packed = bytearray(pack(read(PAGE, extract={"price": ".price"}), TextFacts("words")))
+    packed = bytearray(pack_document(read(PAGE, extract={"price": ".price"}), TextFacts("words")))
     for _ in range(data.draw(st.integers(1, 4))):
         packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
     try:
@@ -95,10 +101,11 @@ def test_remembered_addresses_are_bounded(monkeypatch):
         links.add_all([f"/{beginning}{number}" for number in range(8)])
         document = Document(links=list(links.found))
         assert (
-            unpacker.unpack(pack(document, TextFacts(document.text, has_key=True)))[0] == document
+            unpacker.unpack(pack_document(document, TextFacts(document.text, has_key=True)))[0]
+            == document
         )
 
-    unpacker.unpack(pack(Document(links=links.found[:3]), TextFacts("")))
+    unpacker.unpack(pack_document(Document(links=links.found[:3]), TextFacts("")))
     assert len(unpacker._known) == 3
 
 
@@ -109,7 +116,7 @@ def test_so_are_the_facts_of_its_text(text, has_key, is_listed):
     def facts():
         return TextFacts(text, "http://a.example/?b=1", "few", has_key=has_key, is_listed=is_listed)
 
-    _, found = Unpacker().unpack(pack(Document(text=text), facts()))
+    _, found = Unpacker().unpack(pack_document(Document(text=text), facts()))
 
     assert facts_in(found) == facts_in(facts())
 
@@ -130,4 +137,4 @@ def facts_in(facts):
 )
 def test_what_no_reader_of_html_says_is_refused(facts, unread):
     with pytest.raises(ValueError, match=r"64 bits|such a reason"):
-        Unpacker().unpack(pack(Document(unread=unread), facts))
+        Unpacker().unpack(pack_document(Document(unread=unread), facts))

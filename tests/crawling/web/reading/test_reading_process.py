@@ -240,7 +240,7 @@ def test_no_memory_for_a_document_costs_neither_slot_nor_document(process, monke
         patch.setattr(reading_process, "put_document", lack)
         assert process.begin(page(), is_listed=False) is None
         patch.undo()
-        patch.setattr(reading_process, "result_in", lack)
+        patch.setattr(reading_process, "read_result", lack)
         assert process.begin(page(), is_listed=False).document() is None
 
     assert len(process._free) == SLOTS

@@ -17,7 +17,7 @@ from crawling.dashboard.management.command_errors import plain_errors
 from crawling.datasets.catch_up import catch_up
 from crawling.datasets.lag import Derived, lag_of
 from crawling.datasets.parts import MOST_BEHIND, count_pages_behind, drop_dataset
-from crawling.datasets.second_reading import read_again
+from crawling.datasets.second_reading import read_run_again
 from crawling.models import Run
 from crawling.uses.link_check.link_check import (
     SLOW_SECONDS,
@@ -82,7 +82,7 @@ class Command(BaseCommand):
                 self._print_problems(one, options)
                 return
             if verb == "read-again":
-                read_again(one.pk, note=self._print_progress)
+                read_run_again(one.pk, note=self._print_progress)
                 return
             if verb == "rebuild":
                 drop_dataset(one.pk)

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 
 from crawling.dashboard.management.command_errors import plain_errors
 from crawling.datasets.progress import unindexed_parts
-from crawling.uses.search.index import add_parts, rebuild, writing
+from crawling.uses.search.index import add_parts, open_writer, rebuild_index
 
 
 class Command(BaseCommand):
@@ -25,9 +25,9 @@ class Command(BaseCommand):
     def handle(self, *, verb: str, **options: Any) -> None:
         with plain_errors():
             if verb == "rebuild":
-                count = rebuild()
+                count = rebuild_index()
             else:
-                with writing() as index:
+                with open_writer() as index:
                     parts = list(unindexed_parts())
                     add_parts(index, parts)
                     count = len(parts)

@@ -12,7 +12,7 @@ import pytest
 
 from crawling.models import Page, Run, Url
 from crawling.uses.exports.mirror.packing import MirrorPackage
-from crawling.web.addresses import as_signed, fingerprint
+from crawling.web.addresses import fingerprint, signed_64_bits
 
 FEW, MANY = 1_000, 6_000
 #: what keeps something of each document if anything does
@@ -28,7 +28,7 @@ def multiply(run: Run, times: int) -> None:
     for number in range(times):
         url = copy(page.url)
         url.pk, url.url = None, f"{page.url.url}section-{number % 50}/page-{number}.html"
-        url.fingerprint = as_signed(fingerprint(url.url))
+        url.fingerprint = signed_64_bits(fingerprint(url.url))
         urls.append(url)
     for url in Url.objects.bulk_create(urls, batch_size=2_000):
         one = copy(page)

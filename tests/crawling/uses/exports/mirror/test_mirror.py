@@ -141,7 +141,7 @@ def test_a_mirror_that_is_made_as_its_command_is_interrupted_stays(run, tmp_path
     def pressed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(running, "remove_forgotten", pressed)
+    monkeypatch.setattr(running, "remove_deleted_jobs", pressed)
     with pytest.raises(KeyboardInterrupt):
         call_command("crawl", "mirror", str(run.crawl_id), "--output", str(tmp_path / "mirror"))
 

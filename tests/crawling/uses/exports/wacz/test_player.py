@@ -15,10 +15,10 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from crawling.base.errors import WrongState
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import BackgroundJob, Page, Run
 from crawling.uses.exports.player import OBSTACLE
-from crawlsite.replay.origin import answer_nothing, released_files
+from crawlsite.replay.origin import answer_nothing, files_when_released
 from crawlsite.replay.player import SERVED, NpmPackage
 from tests.crawling.pages import browser, soup
 from tests.servers import serve_site
@@ -84,7 +84,7 @@ def test_a_button_installs_the_player_and_it_is_served_at_once(registry, stored)
 
     administrator.post(PLACE)
     administrator.post(PLACE)
-    work_here(BackgroundJob.objects.get())
+    run_in_this_process(BackgroundJob.objects.get())
 
     shown = administrator.get(PLACE).content.decode()
     assert "ReplayWeb.page 1.2.3 is installed." in shown
@@ -108,7 +108,7 @@ def test_another_package_is_refused_before_the_click_and_after_it(registry, sett
     assert "The registry of npm has another package." in administrator.get(PLACE).content.decode()
     administrator.post(PLACE)
     with pytest.raises(WrongState, match="has the checksum"):
-        work_here(BackgroundJob.objects.get())
+        run_in_this_process(BackgroundJob.objects.get())
     assert "has the checksum" in administrator.get(PLACE).content.decode()
 
 
@@ -128,7 +128,7 @@ def test_a_missing_npm_is_said_before_the_click(registry, monkeypatch, tmp_path)
 
 
 def test_the_server_of_the_replay_has_the_player_once_it_is_there(tmp_path):
-    served = released_files(tmp_path / "player", answer_nothing, lambda *_: None)
+    served = files_when_released(tmp_path / "player", answer_nothing, lambda *_: None)
 
     def status():
         said, environ = [], {"PATH_INFO": "/ui.js"}

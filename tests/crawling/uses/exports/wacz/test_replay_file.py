@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.jobs.running import work_here
+from crawling.jobs.running import run_in_this_process
 from crawling.models import BackgroundJob
 from crawling.runs.start import start_run
 from crawling.uses.exports.jobs import WACZ, ask_for_replay_files
@@ -21,7 +21,7 @@ def test_a_replay_file_is_made_at_the_end_of_a_run_that_wants_one(make_site, cra
 
     (job,) = BackgroundJob.objects.filter(kind=WACZ.name)
     assert (job.run_id, job.by) == (wanted.pk, None)
-    work_here(job)
+    run_in_this_process(job)
     ask_for_replay_files()
     assert readable_export(wanted, WACZ).pages == 1
     assert readable_export(other, WACZ) is None
@@ -49,7 +49,7 @@ def test_the_page_of_each_run_has_a_button_that_makes_its_file(make_site, crawl_
 
     client.post(soup(client.get(f"{address}1")).select_one("#make-replay")["formaction"])
 
-    work_here(BackgroundJob.objects.get(kind=WACZ.name))
+    run_in_this_process(BackgroundJob.objects.get(kind=WACZ.name))
     assert readable_export(first, WACZ).pages == 1
     assert readable_export(second, WACZ) is None
     assert not soup(client.get(f"{address}1")).select_one("#make-replay")

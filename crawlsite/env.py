@@ -7,6 +7,7 @@ project reads `os.environ`.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable, Mapping
@@ -56,6 +57,7 @@ class Environment:
     crawl_slice_seconds: float
     crawls_waiting_max: int
     archive_dir: Path
+    archive_url: str
     archive_file_bytes: int
     seed_dir: Path
     import_dir: Path
@@ -113,6 +115,8 @@ def adopt(environment: Mapping[str, str]) -> None:
     os.environ.update(environment)
 
 
+#: the names that S3 allows
+BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _POSITIVE = validate.Range(min=0, min_inclusive=False)
 
 
@@ -205,6 +209,9 @@ def _read_crawl_settings(env: Env, state_dir: Path) -> dict[str, Any]:
             "CRAWLS_WAITING_MAX", 20_000, validate=validate.Range(1, 10**6)
         ),
         "archive_dir": _read_directory("ARCHIVE_DIR", archive),
+        "archive_url": env.str(
+            "ARCHIVE_URL", "", validate=[_scheme_check("s3"), _check_bucket]
+        ).rstrip("/"),
         "archive_file_bytes": env.int("ARCHIVE_FILE_BYTES", 10**9, validate=_POSITIVE),
         "seed_dir": _read_directory("SEED_DIR", seeds),
         "import_dir": _read_directory("IMPORT_DIR", imports),
@@ -232,6 +239,12 @@ def _check_origin(value: str) -> None:
         raise ValidationError(
             "It must be scheme, host and perhaps port, like https://crawls.example.org."
         )
+
+
+def _check_bucket(value: str) -> None:
+    parts = _split_url(value)
+    if value and (not BUCKET.fullmatch(parts.netloc) or parts.query or parts.fragment):
+        raise ValidationError("It must be a bucket and perhaps a prefix, like s3://bucket/prefix.")
 
 
 def _check_host(value: str) -> None:

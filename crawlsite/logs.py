@@ -60,6 +60,8 @@ def logging_setting(*, level: str, style: str, own_hosts: Sequence[str] = ()) ->
         "loggers": {
             # this logger writes at each command that it is installed
             "axes.apps": {"level": "WARNING"},
+            # it tells where it found its settings
+            "botocore": {"level": "WARNING"},
             "django.request": {"filters": ["refusals"]},
         },
         "root": {"handlers": ["stderr"], "level": level},

@@ -247,6 +247,7 @@ BANK_PICKUP_SECONDS = ENVIRONMENT.bank_pickup_seconds
 CRAWL_SLICE_SECONDS = ENVIRONMENT.crawl_slice_seconds
 CRAWLS_WAITING_MAX = ENVIRONMENT.crawls_waiting_max
 ARCHIVE_DIR = ENVIRONMENT.archive_dir
+ARCHIVE_URL = ENVIRONMENT.archive_url
 #: the largest file of a log; then the next file is begun
 ARCHIVE_FILE_BYTES = ENVIRONMENT.archive_file_bytes
 #: the folder whose files give crawls their seeds, one file a crawl

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from crawlsite.health import report as health
 from crawlsite.middleware import shared_refreshes as refreshes
 from crawlsite.supervisor.preload import import_pages
 from dnscache import resolver
+from tests.buckets import serve_bucket
 from tests.databases import kept_connections, rolled_back
 from tests.databases.emptying import empty_database
 from tests.databases.shared_rows import SHARED
@@ -273,6 +275,18 @@ def archive_of_its_own(settings, archives):
         shutil.copytree(SHARED.archive, settings.ARCHIVE_DIR)
     else:
         settings.ARCHIVE_DIR.mkdir()
+
+
+@pytest.fixture(scope="session")
+def bucket_servers(tmp_path_factory) -> Iterator[Callable[[str], int]]:
+    """Return a function for the port of an S3 server: `bucket_servers("moto")`."""
+    with ExitStack() as stack:
+
+        @cache
+        def port_of(kind: str) -> int:
+            return stack.enter_context(serve_bucket(kind, tmp_path_factory.mktemp(kind)))
+
+        yield port_of
 
 
 @pytest.fixture

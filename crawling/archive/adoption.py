@@ -99,11 +99,12 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
             "this server's alone?"
         )
     try:
-        for name in names:
-            copy_file(source / name, f"run{run_id}-{name.partition('-')[2]}")
+        copied = [
+            copy_file(source / name, f"run{run_id}-{name.partition('-')[2]}") for name in names
+        ]
         rows = ArchiveFile.objects.filter(run=run_id)
-        expected = dict(rows.values_list("name", "committed_length"))
-        if storage().list(folder) != expected:
+        expected = {row.stored_name: row.committed_length for row in rows}
+        if {name: storage().size(name) for name in copied} != expected:
             raise CheckpointTrouble("The archive's files are not those of its rows; take it anew.")
     except BaseException as error:
         forget_files(run_id)
@@ -127,7 +128,7 @@ def adopt_restored(names: Collection[str]) -> None:
     committed lengths.
     """
     rows = ArchiveFile.objects.filter(name__in=names)
-    rows.update(machine=this_machine(), sealed_at=Coalesce("sealed_at", Now()))
+    rows.update(machine=this_machine(), parts=[], sealed_at=Coalesce("sealed_at", Now()))
 
 
 def forget_files(run_id: int) -> None:

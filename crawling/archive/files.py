@@ -22,9 +22,10 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from crawling.archive.parts import delete_stored, upload
 from crawling.archive.records import new_namespace
 from crawling.base.errors import ArchiveTrouble
-from crawling.base.storage import LOCK, storage
+from crawling.base.storage import LOCK, has_bucket, local_storage, storage
 from crawling.frontier import locked_run
 from crawling.models import ArchiveFile
 from crawling.models.archive import archive_folder
@@ -58,6 +59,14 @@ def _machine_id(state_dir: Path) -> str:
             os.link(fresh, path)  # of several processes the first link wins
         fresh.unlink()
     return path.read_text()
+
+
+class BytesLost(ArchiveTrouble):
+    """This machine has lost committed bytes of a file, so that the file cannot be continued."""
+
+    def __init__(self, row: ArchiveFile) -> None:
+        self.row = row
+        super().__init__(f"{row.name} is not whole on this machine any more.")
 
 
 class Slot:
@@ -103,7 +112,7 @@ class OpenFile:
 
     def __init__(self, row: ArchiveFile) -> None:
         self.row = row
-        self._file = storage().append(row.stored_name, row.committed_length)
+        self._file = local_storage().append(row.stored_name, row.committed_length)
         self.length = self._written = row.committed_length
         self._unwritten: list[bytes] = []
 
@@ -136,7 +145,7 @@ def open_last_file(slot: Slot) -> OpenFile:
     """Continue the slot's last file that is not full, cut to its committed length, or begin a file.
 
     The run's lock is awaited, since the server may still be committing the last batch of a killed
-    shift.
+    shift. Raises OSError, ArchiveTrouble, and BytesLost if there is a bucket.
     """
     with locked_run(slot.run_id):
         rows = list(
@@ -144,9 +153,17 @@ def open_last_file(slot: Slot) -> OpenFile:
                 run=slot.run_id, machine=slot.machine, slot=slot.number, sealed_at=None
             ).order_by("pk")
         )
+    for row in rows:
+        _check_bytes(row)
     for row in rows[:-1]:
         seal(row)
     return OpenFile(rows[-1]) if rows else open_next_file(slot)
+
+
+def _check_bytes(row: ArchiveFile) -> None:
+    size = local_storage().size(row.stored_name) or 0
+    if has_bucket() and size < row.committed_length:
+        raise BytesLost(row)
 
 
 def open_next_file(slot: Slot) -> OpenFile:
@@ -166,18 +183,29 @@ def open_next_file(slot: Slot) -> OpenFile:
 
 
 def seal(row: ArchiveFile) -> None:
-    """Seal a file of this machine: cut off bytes that are not committed.
+    """Seal a file of this machine: cut off bytes that are not committed. With a bucket, upload the
+    rest of it, and remove it from this machine.
 
-    The caller holds its slot.
+    The caller holds its slot. Raises OSError.
     """
-    size = storage().size(row.stored_name)
+    own = local_storage()
+    size = own.size(row.stored_name)
     if size is not None and not row.committed_length:
-        storage().delete(row.stored_name)
+        own.delete(row.stored_name)
     elif size is not None and size > row.committed_length:
-        storage().cut(row.stored_name, row.committed_length)
+        own.cut(row.stored_name, row.committed_length)
+    while has_bucket() and row.uploaded_length < row.committed_length:
+        upload(row)
     ArchiveFile.objects.filter(pk=row.pk, committed_length=row.committed_length).update(
         sealed_at=Now()
     )
+    if has_bucket():
+        own.delete(row.stored_name)
+
+
+def seal_as_uploaded(row: ArchiveFile) -> None:
+    """Seal a file of which this machine needs nothing more: all of it is in the bucket."""
+    ArchiveFile.objects.filter(pk=row.pk).update(sealed_at=Now())
 
 
 def seal_all(run_id: int) -> None:
@@ -254,9 +282,9 @@ def remove_abandoned() -> int:
 def _remove_file(row: ArchiveFile) -> bool:
     try:
         folder = row.folder
-        if row.machine != this_machine() and not storage().list(folder):
-            return False  # the file is on another machine
-        storage().delete(row.stored_name)
+        if row.machine != this_machine() and _is_elsewhere(row):
+            return False
+        delete_stored(row)
         if not storage().list(folder):
             storage().delete_folder(folder)
     except (OSError, ArchiveTrouble) as error:  # the row stays, so the removal is tried again
@@ -265,3 +293,12 @@ def _remove_file(row: ArchiveFile) -> bool:
         return False
     row.delete()
     return True
+
+
+def _is_elsewhere(row: ArchiveFile) -> bool:
+    """Whether another machine has the file, or a part of it that is not uploaded."""
+    if row.parts:
+        return row.sealed_at is None
+    if has_bucket():
+        return storage().size(row.stored_name) is None
+    return not storage().list(row.folder)

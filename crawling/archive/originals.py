@@ -29,8 +29,8 @@ MOST_REMEMBERED = 20_000
 LEAST_BYTES = 256
 
 COLUMNS = """
-p.url_id, p.run_id, p.archive_length, f.name, f.namespace, p.archive_offset, u.url, p.fetched_at,
-p.fetch_seconds, p.payload_sha256
+p.url_id, p.run_id, p.archive_length, f.name, f.parts, f.namespace, p.archive_offset, u.url,
+p.fetched_at, p.fetch_seconds, p.payload_sha256
 """
 
 
@@ -41,6 +41,7 @@ class PayloadPage(NamedTuple):
     run_id: int
     archive_length: int
     name: str
+    parts: list[int]
     namespace: UUID
     archive_offset: int
     url: str
@@ -204,7 +205,8 @@ class Originals:
         """
         is_own = row.run_id == self._run.pk
         try:
-            if not is_own and not ArchiveFile(name=row.name).is_here:
+            file = ArchiveFile(name=row.name, parts=row.parts)
+            if not is_own and not file.is_readable_to(row.archive_offset + row.archive_length):
                 return None
         except (OSError, ArchiveTrouble):
             return None

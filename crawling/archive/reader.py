@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
+from crawling.archive.parts import open_stored
 from crawling.archive.unpacker import (
     PIECE_BYTES,
     OpenRecord,
@@ -24,7 +25,6 @@ from crawling.archive.unpacker import (
     read_record,
 )
 from crawling.base.errors import ArchiveTrouble
-from crawling.base.storage import storage
 from crawling.models import ArchiveFile, FurtherRecord, Page, WithdrawalFile, WithdrawnPage
 from crawling.web.addresses import canonical_address
 from crawling.web.links import surt
@@ -333,13 +333,15 @@ def pieces(file: CommittedBytes) -> Iterator[bytes]:
 
 
 def open_file_from(row: ArchiveFile, offset: int = 0) -> BinaryIO:
-    """The file from an offset on. Raises ArchiveTrouble if it is not on this machine."""
+    """The file from an offset on. Raises ArchiveTrouble if this machine cannot read it."""
     try:
-        return storage().open(row.stored_name, offset)
-    except OSError as error:
+        return open_stored(row, offset)
+    except FileNotFoundError as error:
         raise ArchiveTrouble(
             f"{row.name} is not on this machine; {row.machine} wrote it ({error.strerror})."
         ) from error
+    except OSError as error:
+        raise ArchiveTrouble(f"{row.name} cannot be read: {error.strerror}.") from error
 
 
 #: Control characters and blanks, treated as in URLs (URL Standard, 4.4): tabs and line breaks,

@@ -97,10 +97,16 @@ def rewrite(
         with transaction.atomic():
             new.delete()
             ArchiveFile.objects.filter(pk=row.pk).update(
-                name=name, machine=this_machine(), committed_length=length
+                name=name, machine=this_machine(), committed_length=length, parts=[]
             )
             ArchiveFile.objects.create(
-                run=None, name=old_name, machine=row.machine, slot=row.slot, sealed_at=Now()
+                run=None,
+                name=old_name,
+                machine=row.machine,
+                slot=row.slot,
+                parts=row.parts,
+                committed_length=row.committed_length,
+                sealed_at=Now(),
             )
             switched()
 

@@ -1,6 +1,6 @@
 """The single interface to stored files: those of the archive, and the files next to them. A name is
-`folder/file`. The files are in a directory of this machine; another class could keep them in a
-bucket.
+`folder/file`. The files are in a directory of this machine, or in a bucket. Files of the archive
+that are being written are always in the directory, and are uploaded as they grow.
 """
 
 from __future__ import annotations
@@ -45,27 +45,17 @@ class Storage(Protocol):
     """The interface. Each method may raise OSError, and ArchiveTrouble for an invalid name."""
 
     def open(self, name: str, offset: int = 0) -> BinaryIO:
-        """Read a file from an offset on. The result has a file descriptor at the same offset."""
-        ...
-
-    def append(self, name: str, length: int) -> StoredFile:
-        """Continue a file after its first `length` bytes, or begin it. Bytes after these are cut
-        off.
-
-        Raises ArchiveTrouble if the file has fewer bytes.
-        """
+        """Read a file from an offset on. Raises FileNotFoundError."""
         ...
 
     def put(self, name: str, pieces: Iterable[bytes]) -> int:
         """Store a new file, which appears as a whole or not at all. Return its size."""
         ...
 
-    def cut(self, name: str, length: int) -> None:
-        """Cut off a file after its first `length` bytes."""
-        ...
-
     def path(self, name: str) -> Path:
-        """The path by which a program of this machine can open the file."""
+        """The path by which a program of this machine can open the file, which may be a copy. It
+        does not exist if the file does not.
+        """
         ...
 
     def workspace(self, folder: str) -> Path:
@@ -115,6 +105,11 @@ class DirectoryStorage:
         return file
 
     def append(self, name: str, length: int) -> StoredFile:
+        """Continue a file after its first `length` bytes, or begin it. Bytes after these are cut
+        off.
+
+        Raises ArchiveTrouble if the file has fewer bytes.
+        """
         return _DirectoryFile(self.path(name), length)
 
     def put(self, name: str, pieces: Iterable[bytes]) -> int:
@@ -131,6 +126,7 @@ class DirectoryStorage:
         return size
 
     def cut(self, name: str, length: int) -> None:
+        """Cut off a file after its first `length` bytes."""
         os.truncate(self.path(name), length)
 
     def workspace(self, folder: str) -> Path:
@@ -222,8 +218,23 @@ def _sync_folder(folder: Path) -> None:
         os.close(number)
 
 
-def storage() -> Storage:
+def local_storage() -> DirectoryStorage:
+    """The directory of this machine: the storage itself, or the place of files that are not in the
+    bucket yet.
+    """
     return DirectoryStorage(Path(settings.ARCHIVE_DIR))
+
+
+def has_bucket() -> bool:
+    return bool(settings.ARCHIVE_URL)
+
+
+def storage() -> Storage:
+    if not has_bucket():
+        return local_storage()
+    from crawling.base.bucket import BucketStorage
+
+    return BucketStorage(settings.ARCHIVE_URL, local_storage())
 
 
 def pieces_of(file: BinaryIO) -> Iterator[bytes]:

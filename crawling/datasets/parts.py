@@ -11,12 +11,12 @@ import uuid
 from collections.abc import Sequence
 
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.db.models.functions import Now
 
 from crawling.archive.files import this_machine
 from crawling.base.errors import ArchiveTrouble
-from crawling.base.storage import storage
+from crawling.base.storage import has_bucket, storage
 from crawling.models import LinksPart, Page, Run, Shift
 
 logger = logging.getLogger(__name__)
@@ -78,10 +78,16 @@ def drop_all_parts() -> None:
 
 
 def collected_parts() -> QuerySet[LinksPart]:
-    """The parts that shifts have collected on this machine and that no job has written yet."""
-    return LinksPart.objects.filter(
-        written_at=None, collected_at__isnull=False, run__isnull=False, machine=this_machine()
-    )
+    """The parts that shifts have collected, whose files this machine may have, and that no job has
+    written yet.
+    """
+    return parts_here().filter(written_at=None, collected_at__isnull=False, run__isnull=False)
+
+
+def parts_here() -> QuerySet[LinksPart]:
+    """The parts whose files this machine may have: with a bucket all parts."""
+    found = LinksPart.objects.order_by("pk")
+    return found if has_bucket() else found.filter(machine=this_machine())
 
 
 def lost_parts() -> QuerySet[LinksPart]:
@@ -96,6 +102,13 @@ def forget_lost(run_id: int) -> None:
     """Take the pages of the run's lost parts out of these parts."""
     with transaction.atomic():
         _forget_parts(lost_parts().filter(run=run_id))
+
+
+def forget_parts(ids: Sequence[int]) -> None:
+    """Let the pages of these parts be read again from the archive. To be called in a
+    transaction.
+    """
+    _forget_parts(LinksPart.objects.filter(pk__in=ids))
 
 
 def _forget_parts(parts: QuerySet[LinksPart]) -> None:
@@ -133,9 +146,7 @@ def remove_abandoned_parts() -> None:
             if part.indexed_at:
                 continue  # the row stays until its texts are removed from the search index
             part.delete()
-            if not LinksPart.objects.filter(
-                Q(name__startswith=f"{folder}/"), machine=this_machine()
-            ).exists():
+            if not parts_here().filter(name__startswith=f"{folder}/").exists():
                 storage().delete_folder(folder)  # with files that a killed job left there
         except (OSError, ArchiveTrouble) as error:  # the row stays, so the removal is tried again
             facts = {"file": part.name, "error": str(error)}

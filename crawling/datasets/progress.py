@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from crawling.archive.files import this_machine
+from crawling.datasets.parts import parts_here
 from crawling.models import LinksPart, Run
 
 
 def parts_on_this_machine() -> QuerySet[LinksPart]:
-    """The parts that are on this machine."""
-    return LinksPart.objects.filter(machine=this_machine()).select_related("run").order_by("pk")
+    """The parts whose files this machine may have."""
+    return parts_here().select_related("run")
 
 
 def parts_to_read() -> QuerySet[LinksPart]:
@@ -75,9 +75,5 @@ def note_parts_unindexed(parts: QuerySet[LinksPart]) -> None:
 
 def unread_runs() -> set[int]:
     """The ids of runs that have pages on this machine without a second reading."""
-    parts = LinksPart.objects.filter(
-        read_at=None, written_at__isnull=False, run__removal_asked_at=None
-    )
-    return set(
-        parts.filter(run__isnull=False, machine=this_machine()).values_list("run", flat=True)
-    )
+    parts = parts_here().filter(read_at=None, written_at__isnull=False, run__isnull=False)
+    return set(parts.filter(run__removal_asked_at=None).values_list("run", flat=True))

@@ -11,10 +11,11 @@ import uuid
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from crawling.base.storage import storage
+from crawling.base.storage import local_storage, storage
 from crawling.models.jobs import Run
 
 #: A name is directly in a run's folder, so it contains no separator. The expression is valid for
@@ -33,6 +34,9 @@ class ArchiveFile(models.Model):
 
     A file belongs to a slot of a machine, which one shift at a time holds by a lock in the file
     system. A file without a run is to be removed.
+
+    With a bucket, the file is uploaded in parts while it grows, and is on its machine until all of
+    it is uploaded. A file that was stored as a whole is one object, and has no parts.
     """
 
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="archive_files")
@@ -43,6 +47,12 @@ class ArchiveFile(models.Model):
     machine = models.CharField(max_length=64)
     slot = models.PositiveSmallIntegerField()
     committed_length = models.BigIntegerField(db_default=0)
+    parts = ArrayField(
+        models.BigIntegerField(),
+        db_default=[],
+        default=list,
+        help_text="where its parts in the bucket end, in ascending order",
+    )
     opened_at = models.DateTimeField(auto_now_add=True)
     sealed_at = models.DateTimeField(
         null=True, help_text="since then it is complete, and nothing is beyond the committed length"
@@ -80,16 +90,27 @@ class ArchiveFile(models.Model):
         return f"{self.folder}/{self.name}"
 
     @property
+    def uploaded_length(self) -> int:
+        """The bytes that are in the bucket in parts."""
+        return self.parts[-1] if self.parts else 0
+
+    @property
     def is_here(self) -> bool:
-        """Whether the file is on this machine."""
+        """Whether this machine can read all of the file."""
+        return self.is_readable_to(self.committed_length)
+
+    def is_readable_to(self, end: int) -> bool:
+        """Whether this machine can read the file up to this byte."""
+        if self.parts and self.uploaded_length >= end:
+            return True
         return storage().size(self.stored_name) is not None
 
     @property
     def path(self) -> Path:
-        """The path of the file on this machine. Raises ArchiveTrouble if it is outside
-        ARCHIVE_DIR.
+        """The path of the file on this machine, if it is there. Raises ArchiveTrouble if it is
+        outside ARCHIVE_DIR.
         """
-        return storage().path(self.stored_name)
+        return local_storage().path(self.stored_name)
 
 
 def archive_disk() -> Path:

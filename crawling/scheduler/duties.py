@@ -21,6 +21,7 @@ from django.utils import timezone
 from allocation.errors import AllocationError
 from allocation.services import forget_sent, forget_use, set_capacity
 from crawling.archive.files import seal_all, this_machine
+from crawling.base.storage import has_bucket
 from crawling.frontier.change.rejudgement import rank_next_batch
 from crawling.frontier.change.reusable_pages import delete_cold_pages
 from crawling.frontier.run_limits import FILES_A_PAGE
@@ -174,6 +175,8 @@ def settle_interrupted_runs() -> Progress:
     for query, settle in steps:
         if do_for_each_run(_processes_of_query(query), settle) is Progress.UNFINISHED:
             return Progress.UNFINISHED
+    if has_bucket():  # the next shift of this machine uploads them: that takes too long here
+        return Progress.DONE
     # a shift that is ending may still have held its slot when its run ended
     for run_id in ArchiveFile.objects.filter(
         sealed_at=None, machine=this_machine(), run__state__in=ENDED_STATES

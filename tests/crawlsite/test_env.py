@@ -29,6 +29,7 @@ NONSENSE = [
     ("BANK_LEASE_SECONDS", "0"), ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"),
     ("CRAWL_SLICE_SECONDS", "soon"), ("CRAWLS_WAITING_MAX", "0"),
     ("LOG_LEVEL", "loud"), ("ARCHIVE_DIR", "/dev/null/x"),
+    ("ARCHIVE_URL", "https://bucket"), ("ARCHIVE_URL", "s3://"), ("ARCHIVE_URL", "s3://a_b"),
     ("ARCHIVE_FILE_BYTES", "0"), ("IMPORT_DIR", "/dev/null/x"),
     ("SEED_DIR", "/dev/null/x"), ("CHECKPOINT_DIR", "/dev/null/x"), ("CHECKPOINT_MINUTES", "0"),
     ("CHECKPOINTS_KEPT", "0"), ("MAIL_URL", "imap://mail.example"), ("MAIL_URL", "smtp://"),

@@ -5,25 +5,31 @@ outcomes may be recorded.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
 
+from crawling.archive.files import BytesLost
 from crawling.archive.volumes import WarcVolume
 from crawling.archive.writer import ArchiveWriter
+from crawling.base.storage import has_bucket
 from crawling.fetching.shift.grants import ShiftGrants
 from crawling.frontier import CapturedExchange, ServerAnswer, UrlOutcome
 from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.models import CrawlJob, RunProcess, Shift, UrlState
 from crawling.orders.claims import ARCHIVE_WRITERS, memory_share_mib
 from crawling.orders.sections.reuse import Deduplicate
+from crawling.runs.lost_bytes import fetch_again
 from crawling.web.politeness import retry_seconds_after
 from crawling.web.statuses import FetchStatus
+
+if TYPE_CHECKING:
+    from crawling.archive.uploads import Uploads
 
 #: the longest wait of documents in hand for an archive writer; after it their URLs are tried again
 #: later
@@ -69,11 +75,13 @@ class ArchiveStage:
         self.is_alone = RunProcess.objects.filter(run=run, is_retired=False).count() == 1
         self._writer = (
             ArchiveWriter(
-                lambda: WarcVolume(
-                    run,
-                    sought=deduplication_scope(crawl),
-                    is_alone=lambda: self.is_alone,
-                    facts=facts,
+                lambda: _open_volume(
+                    lambda: WarcVolume(
+                        run,
+                        sought=deduplication_scope(crawl),
+                        is_alone=lambda: self.is_alone,
+                        facts=facts,
+                    )
                 ),
                 # documents that wait belong to no thread, and half of the threads' shares is for
                 # them
@@ -82,6 +90,7 @@ class ArchiveStage:
             if crawl.archive
             else None
         )
+        self._uploads = _new_uploads() if crawl.archive and has_bucket() else None
         self._looked_at = self._ask_until = 0.0
         self._is_abandoned = False
 
@@ -97,6 +106,11 @@ class ArchiveStage:
     def trouble(self) -> str:
         """Why the archive cannot write; empty if it can."""
         return self._writer.trouble if self._writer else ""
+
+    @property
+    def upload_trouble(self) -> str:
+        """Why the bucket refuses files; empty if it takes them."""
+        return self._uploads.trouble if self._uploads else ""
 
     @property
     def lacks_memory(self) -> bool:
@@ -172,6 +186,11 @@ class ArchiveStage:
         failed = [] if is_ending else [_too_late(outcome) for outcome in dropped]
         return SettledBatch(kept + failed, lengths, later)
 
+    def note_committed(self, lengths: Mapping[int, int]) -> None:
+        """Note the committed lengths of files, whose bytes may go into the bucket."""
+        if self._uploads:
+            self._uploads.note(lengths)
+
     def abandon(self) -> None:
         """Commit nothing more. A batch could not be recorded, so its records in the file have no
         page, and a length committed later would include them. The next opening of the file cuts
@@ -190,6 +209,23 @@ class ArchiveStage:
         """Close the files and release the slot."""
         if self._writer:
             self._writer.close()
+        if self._uploads:
+            self._uploads.finish()
+
+
+def _new_uploads() -> Uploads:
+    from crawling.archive.uploads import Uploads  # its library is loaded only if there is a bucket
+
+    return Uploads()
+
+
+def _open_volume(opened: Callable[[], WarcVolume]) -> WarcVolume:
+    """Open the files of the shift. Pages whose bytes this machine has lost are fetched again."""
+    while True:
+        try:
+            return opened()
+        except BytesLost as lost:
+            fetch_again(lost.row)
 
 
 def deduplication_scope(crawl: CrawlJob) -> Deduplicate:
@@ -251,4 +287,11 @@ def paused_by(trouble: str) -> str:
         f"Paused because the archive cannot be written ({trouble}). Nothing is lost: what was "
         "not written will be fetched again. "
         f"See to {settings.ARCHIVE_DIR} on its worker's machine, then resume the crawl."
+    )
+
+
+def paused_by_bucket(trouble: str) -> str:
+    return (
+        f"Paused because the archive cannot be uploaded: {trouble}. Nothing is lost: what is not "
+        "uploaded yet is on the machine that fetched it, and is uploaded once the crawl is resumed."
     )

@@ -4,7 +4,7 @@ back.
 
 from __future__ import annotations
 
-from crawling.fetching.shift.archive_stage import paused_by
+from crawling.fetching.shift.archive_stage import paused_by, paused_by_bucket
 from crawling.fetching.shift.ending_policy import (
     ABORTED,
     COUNTED_ENDINGS,
@@ -68,6 +68,10 @@ def archive_trouble(parts: ShiftParts) -> str:
     """The reason why no more answers can be archived, so that the run rests; empty if they can."""
     if parts.archive.trouble:
         pause_for_trouble(parts.shift.process.run_id, paused_by(parts.archive.trouble))
+        return NO_ARCHIVE
+    if parts.archive.upload_trouble:
+        trouble = paused_by_bucket(parts.archive.upload_trouble)
+        pause_for_trouble(parts.shift.process.run_id, trouble)
         return NO_ARCHIVE
     return MEMORY_SPENT if parts.archive.lacks_memory else ""
 

@@ -175,6 +175,7 @@ class OutcomeRecorder:
                 self._lengths = {}
                 self._archive.abandon()
             raise
+        self._archive.note_committed(self._lengths)
         self._lengths = {}
 
     def _settled_outcomes(self, *, is_ending: bool, cut: Sequence[UrlOutcome]) -> list[UrlOutcome]:

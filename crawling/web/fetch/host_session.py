@@ -4,6 +4,7 @@ and whether the crawl has logged in. The state outlives the shift that has the h
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -29,7 +30,9 @@ LONGEST_CHALLENGE, MOST_ORIGINS = 8192, 20
 
 @dataclass
 class HostSession:
-    """The session of one host. Used by one fetch thread at a time: the thread that has the host."""
+    """The session of one host. Used by the thread that has the host, and by the requests of the
+    page that this thread renders, of which several are made at once.
+    """
 
     cookies: Cookies | None = None
     #: the challenge of the latest 401 of each origin (RFC 9110, section 11.5)
@@ -42,6 +45,8 @@ class HostSession:
     answered: int = 0
     _kept: dict[str, Any] = field(init=False, repr=False)
     _digest: DigestSession | None = field(default=None, repr=False)
+    #: of the challenges and of the answers to them, which are numbered
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._kept = self._state()
@@ -78,23 +83,25 @@ class HostSession:
         told = headers.get("WWW-Authenticate", "")
         if isinstance(headers, HTTPHeaderDict):
             told = ", ".join(headers.getlist("WWW-Authenticate"))
-        self.challenges.pop(origin, None)
-        self.challenges[origin] = told if len(told) <= LONGEST_CHALLENGE else ""
-        forget_oldest(self.challenges, MOST_ORIGINS)
+        with self._lock:
+            self.challenges.pop(origin, None)
+            self.challenges[origin] = told if len(told) <= LONGEST_CHALLENGE else ""
+            forget_oldest(self.challenges, MOST_ORIGINS)
 
     def authorization(self, secret: str, address: Address, method: str, body: bytes = b"") -> str:
         """The Authorization field that answers the challenge of the URL's origin.
 
         Empty if no challenge of the origin is known.
         """
-        asked = self.challenges.get(address.origin)
-        challenge = strongest_challenge(read_challenges(asked)) if asked else None
-        if challenge is None:
-            return ""
         user, _, password = secret.partition(":")
-        if challenge.scheme == BASIC:
-            return basic_authorization(user, password)
-        made_for = DigestSession(challenge, user, password)
-        if self._digest is None or not self._digest.is_for(made_for):
-            self._digest = made_for
-        return self._digest.answer(method, address.target, body)
+        with self._lock:
+            asked = self.challenges.get(address.origin)
+            challenge = strongest_challenge(read_challenges(asked)) if asked else None
+            if challenge is None:
+                return ""
+            if challenge.scheme == BASIC:
+                return basic_authorization(user, password)
+            made_for = DigestSession(challenge, user, password)
+            if self._digest is None or not self._digest.is_for(made_for):
+                self._digest = made_for
+            return self._digest.answer(method, address.target, body)

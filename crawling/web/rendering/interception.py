@@ -77,6 +77,10 @@ class Interception:
         if not self._tasks:
             self.is_idle.set()
 
+    def are_quiet_for(self, seconds: float) -> bool:
+        """Whether no request was under way for so long."""
+        return self.is_idle.is_set() and time.monotonic() - self.active_at >= seconds
+
     def close(self) -> None:
         """Answer no further request."""
         self.is_closed = True

@@ -76,19 +76,20 @@ globalThis.crawlPage ??= (() => {
     return words.length <= LONGEST_LABEL && MORE.test(words) && !NEVER.test(said) && !leadsAway(element)
       && !element.closest("form, [contenteditable]") && !element.form && !element.disabled && element.checkVisibility();
   };
-  /* Click on the first element that looks like *load more*. Returns its label, or "". */
+  /* Click on the first element that looks like *load more*. Returns its label, and the fingerprint
+     of the document before; null if there is none. */
   const click = () => {
     for (const root of each(document)) {
       for (const element of root.querySelectorAll(CLICKABLE)) {
         if (!tried.has(element) && showsMore(element)) {
-          const words = label(element);
+          const before = { label: label(element), fingerprint: hash(html()) };
           clicked = element;
           element.click();
-          return words;
+          return before;
         }
       }
     }
-    return "";
+    return null;
   };
   let clicked = null;
   /* Not again what was clicked last: it changes nothing. */
@@ -131,15 +132,16 @@ globalThis.crawlPage ??= (() => {
     return [...found];
   };
   const place = () => ({ url: location.href, fingerprint: hash(html()) });
-  const content = (most) => {
+  /* `isLast`: the window shows the top of the document from then on, for a picture. */
+  const content = (most, isLast) => {
+    if (isLast) for (const element of scrollers()) element.scrollTo({ top: 0, behavior: "instant" });
     const whole = html();
     return {
       url: location.href, title: document.title, fingerprint: hash(whole),
       routeLinks: routeLinks(), html: whole.slice(0, most), text: text().slice(0, most), isCut: whole.length > most,
     };
   };
-  const top = () => { for (const element of scrollers()) element.scrollTo({ top: 0, behavior: "instant" }); };
 
   observe();
-  return Object.freeze({ settled, scroll, click, giveUpClicked, place, content, top });
+  return Object.freeze({ settled, scroll, click, giveUpClicked, place, content });
 })();

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import time
 from contextlib import suppress
 from typing import Any
@@ -14,6 +15,7 @@ from playwright.async_api import Error, Page
 
 from crawling.web.rendering.interception import Ask, Interception
 from crawling.web.rendering.page_events import PageEvents
+from crawling.web.rendering.smaller_pictures import JPEG_QUALITY, smaller
 from crawling.web.rendering.tab import BrowserTab, ReplacedError
 from crawling.web.rendering.types import (
     LONGEST_URL,
@@ -37,7 +39,8 @@ WAITING_SHARE = 0.7
 LAST_LOOK_SECONDS = 2.0
 #: the time for a new process of a page to tell its number
 CONFIRM_SECONDS = 1.0
-JPEG_QUALITY, THUMBNAIL_SCALE, LIVE_SCALE = 70, 0.25, 0.5
+#: the sides of smaller pictures, as parts of those of the screenshot
+THUMBNAIL_PART, LIVE_PART = 4, 2
 #: a page that another verdict ends has no document that could be read, or burdens others, so that
 #: its process is to end at once
 READ = {
@@ -115,7 +118,7 @@ class PageVisit:
                 async with asyncio.timeout(self._last_look_seconds):
                     # a script that runs for ever is stopped; timers would start it again
                     await self.tab.session.send("Runtime.terminateExecution")
-                    return self._result(verdict, await self._content())
+                    return self._result(verdict, await self._content(is_last=True))
         return self._result(verdict)
 
     async def _work(self) -> Rendered:
@@ -125,11 +128,10 @@ class PageVisit:
         is_quiet = await self._settle()
         is_quiet = await self._scroll() and is_quiet
         is_quiet = await self._click() and is_quiet
+        content = await self._content(is_last=True)
         picture = thumbnail = b""
-        if self.page.wants_picture:
-            await self.tab.call("top()")
-            picture, thumbnail = await self._picture(1.0), await self._picture(THUMBNAIL_SCALE)
-        content = await self._content()
+        if self.page.wants_picture and (picture := await self._picture()):
+            thumbnail = await asyncio.to_thread(smaller, picture, THUMBNAIL_PART)
         is_whole = is_quiet and not content["isCut"]
         verdict = RenderVerdict.RENDERED if is_whole else RenderVerdict.PARTLY
         return self._result(verdict, content, picture, thumbnail)
@@ -146,26 +148,35 @@ class PageVisit:
     async def _settle(self, quiet_seconds: float = QUIET_SECONDS) -> bool:
         """Wait until the page is quiet. Return whether it is before the waiting has to end."""
         while (left := self._deadline - time.monotonic()) > 0:
-            try:
-                async with asyncio.timeout(left):
-                    await self.requests.is_idle.wait()
-            except TimeoutError:
-                return False
-            quiet, bound = round(quiet_seconds * 1000), round(left * 1000)
-            is_settled = await self.tab.call(f"settled({quiet}, {bound})")
-            since = time.monotonic() - self.requests.active_at
-            if is_settled and self.requests.is_idle.is_set() and since >= quiet_seconds:
-                await self._note_place()
-                return True
+            if await self._await_requests(quiet_seconds, left):
+                left = max(0.0, self._deadline - time.monotonic())
+                quiet, bound = round(quiet_seconds * 1000), round(left * 1000)
+                is_settled = await self.tab.call(f"settled({quiet}, {bound})")
+                if is_settled and self.requests.are_quiet_for(quiet_seconds):
+                    await self._note_place()
+                    return True
             quiet_seconds = QUIET_SECONDS
         return False
 
-    async def _note_place(self) -> str:
-        """Note which DOM the present address has. Return the DOM's fingerprint."""
-        place = await self.tab.call("place()")
-        if place["url"] in self.events.routes:
-            self.events.routes[place["url"]] = place["fingerprint"]
-        return str(place["fingerprint"])
+    async def _await_requests(self, quiet_seconds: float, left: float) -> bool:
+        """Whether no request of the page was under way for so long. If not, this waits meanwhile,
+        for `left` seconds at most.
+        """
+        requests = self.requests
+        if requests.are_quiet_for(quiet_seconds):
+            return True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                await requests.is_idle.wait()
+                await asyncio.sleep(quiet_seconds - (time.monotonic() - requests.active_at))
+        return False
+
+    async def _note_place(self) -> None:
+        """Note which DOM the present address has, if a script has set it."""
+        if self.events.routes:
+            place = await self.tab.call("place()")
+            if place["url"] in self.events.routes:
+                self.events.routes[place["url"]] = place["fingerprint"]
 
     async def _scroll(self) -> bool:
         """Scroll to the end, and to what appears there. Return whether the page was quiet then."""
@@ -186,14 +197,12 @@ class PageVisit:
 
     async def _click(self) -> bool:
         """Click on what shows more, until nothing changes. Return whether the page was quiet."""
-        if not self.page.clicks:
-            return True
-        self._known.add(await self._note_place())
         left = self.page.limits.html_bytes
         for _ in range(self.page.clicks):
-            label = await self.tab.call("click()")
-            if not label:
+            clicked = await self.tab.call("click()")
+            if not clicked:
                 break
+            self._known.add(clicked["fingerprint"])
             if not await self._settle_after(QUIET_SECONDS):
                 return False
             content = await self._content()
@@ -204,28 +213,30 @@ class PageVisit:
             self._known.add(fingerprint)
             html = content["html"] if len(content["html"]) <= left else ""
             left -= len(html)
-            self._states.append(PageState(label, content["url"][:LONGEST_URL], fingerprint, html))
+            self._states.append(
+                PageState(clicked["label"], content["url"][:LONGEST_URL], fingerprint, html)
+            )
         return True
 
-    async def _content(self) -> dict[str, Any]:
+    async def _content(self, *, is_last: bool = False) -> dict[str, Any]:
         """The document as it is now. Raises Error and ReplacedError."""
-        content: dict[str, Any] = await self.tab.call(f"content({self.page.limits.html_bytes})")
+        asked = f"content({self.page.limits.html_bytes}, {json.dumps(is_last)})"
+        content: dict[str, Any] = await self.tab.call(asked)
         self.events.note_route_links(content["routeLinks"])
         return content
 
-    async def _picture(self, scale: float) -> bytes:
-        limits = self.page.limits
-        clip = {"x": 0, "y": 0, "width": limits.width, "height": limits.height, "scale": scale}
+    async def _picture(self) -> bytes:
         answer = await self.tab.session.send(
             "Page.captureScreenshot",
-            {"format": "jpeg", "quality": JPEG_QUALITY, "clip": clip, "optimizeForSpeed": True},
+            {"format": "jpeg", "quality": JPEG_QUALITY, "optimizeForSpeed": True},
         )
         picture = base64.b64decode(answer["data"])
-        return picture if len(picture) <= limits.picture_bytes else b""
+        return picture if len(picture) <= self.page.limits.picture_bytes else b""
 
     async def live_picture(self) -> bytes:
         """A picture of what the window shows now. Raises Error."""
-        return await self._picture(LIVE_SCALE)
+        picture = await self._picture()
+        return await asyncio.to_thread(smaller, picture, LIVE_PART) if picture else b""
 
     def _result(
         self,

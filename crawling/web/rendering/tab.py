@@ -50,7 +50,7 @@ def _script() -> str:
     return SCRIPT.read_text()
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)  # no slots: Playwright sets an attribute of objects whose methods it calls
 class BrowserTab:
     key: ContextKey
     context: BrowserContext
@@ -61,6 +61,8 @@ class BrowserTab:
     context_id: str
     #: the processes of its documents, which requests name
     processes: set[int] = field(default_factory=set)
+    #: Chromium's number of the world of our script in the present document, once it is known
+    _world: int | None = None
 
     def memory_bytes(self) -> int:
         return sum(map(memory_of, self.processes))
@@ -106,27 +108,37 @@ class BrowserTab:
                 return await self._call(expression)
         raise ReplacedError
 
+    def note_navigation(self, event: dict[str, Any]) -> None:
+        if event["frame"]["id"] == self.frame:
+            self._world = None
+
     async def _call(self, expression: str) -> Any:
         try:
-            world = await self.session.send(
-                "Page.createIsolatedWorld", {"frameId": self.frame, "worldName": WORLD}
-            )
             answer = await self.session.send(
                 "Runtime.evaluate",
                 {
                     "expression": f"crawlPage.{expression}",
-                    "contextId": world["executionContextId"],
+                    "contextId": await self._world_of_document(),
                     "awaitPromise": True,
                     "returnByValue": True,
                 },
             )
         except Error as error:
+            self._world = None
             if any(words in str(error) for words in GONE):
                 raise _GoneError from error
             raise
         if "exceptionDetails" in answer:
             raise Error(json.dumps(answer["exceptionDetails"])[:400])
         return answer["result"].get("value")
+
+    async def _world_of_document(self) -> int:
+        if self._world is None:
+            made = await self.session.send(
+                "Page.createIsolatedWorld", {"frameId": self.frame, "worldName": WORLD}
+            )
+            self._world = int(made["executionContextId"])
+        return self._world
 
 
 class _GoneError(Exception):
@@ -159,6 +171,8 @@ async def open_tab(browser: Browser, page: PageToRender) -> BrowserTab:
         with suppress(Error):
             await context.close()
         raise
-    return BrowserTab(
+    tab = BrowserTab(
         context_key(page), context, opened, session, target["targetId"], target["browserContextId"]
     )
+    session.on("Page.frameNavigated", tab.note_navigation)
+    return tab

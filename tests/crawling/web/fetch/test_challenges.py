@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from requests.utils import parse_dict_header
@@ -150,6 +151,24 @@ def test_a_new_nonce_begins_a_new_count():
     counts = [parse_dict_header(said.split(" ", 1)[1])["nc"] for said in (*first, later)]
     assert counts == ["00000001", "00000002", "00000001"]
     assert 'nonce="n2"' in later
+
+
+def test_requests_at_once_have_numbers_of_their_own():
+    """As those of a page in a browser. The hash of a long body lets other threads go on."""
+    session, address = HostSession(), read_address("http://a.test/")
+    challenge = {"WWW-Authenticate": f'{DIGEST}, qop="auth-int"'}
+    session.keep_challenge(address.origin, 401, challenge)
+    body = bytes(4 * 1024 * 1024)
+
+    def number(_):
+        session.keep_challenge(address.origin, 401, challenge)
+        said = session.authorization("me:pw", address, "POST", body)
+        return parse_dict_header(said.split(" ", 1)[1])["nc"]
+
+    with ThreadPoolExecutor(4) as threads:
+        numbers = list(threads.map(number, range(8)))
+
+    assert sorted(numbers) == [f"{count:08x}" for count in range(1, 9)]
 
 
 def test_what_a_host_challenges_with_is_bounded():

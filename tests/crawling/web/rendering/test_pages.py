@@ -1,8 +1,10 @@
 """A page is rendered by its own scripts, and everything that it loads comes through the door."""
 
 import threading
+from io import BytesIO
 
 import pytest
+from PIL import Image
 
 from crawling.web.rendering.types import BrowserCookie, DoorAnswer, RenderVerdict, Route
 from tests.crawling.web.rendering.conftest import ADDRESS, HTML, REFUSED, SiteDoor
@@ -176,8 +178,15 @@ def test_a_document_that_is_no_page_is_not_shown(render):
 def test_pictures_are_jpeg_of_the_window_and_small(render):
     page = render("<body style='background: red'>", wants_picture=True)
 
-    assert page.picture[:3] == page.thumbnail[:3] == b"\xff\xd8\xff"
-    assert len(page.thumbnail) < len(page.picture)
+    pictures = [Image.open(BytesIO(data)) for data in (page.picture, page.thumbnail)]
+    assert [(one.format, one.size) for one in pictures] == [
+        ("JPEG", (1280, 800)),
+        ("JPEG", (320, 200)),
+    ]
+    for one in pictures:
+        red, green, blue = one.convert("RGB").getpixel((100, 100))
+        assert red > 250
+        assert green + blue < 10
 
 
 def test_routes_without_navigation_are_told_of_with_their_dom(render):

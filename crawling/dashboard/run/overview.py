@@ -199,10 +199,13 @@ class RunOverview:
 
     @property
     def waiting(self) -> ProcessHoldings | None:
-        """The first waiting process of a run without a shift."""
-        if self.view.state != "waiting":
-            return None
-        return next((process for process in self.dealings if process.wait), None)
+        """The first process of the run that waits without a shift, or in a shift for a document in
+        hand.
+        """
+        waiting = (process for process in self.dealings if process.wait)
+        return next(
+            (process for process in waiting if self.view.state == "waiting" or process.stage), None
+        )
 
     @property
     def rendering_rows(self) -> list[tuple[str, str, str]]:

@@ -174,3 +174,13 @@ def test_the_form_of_an_edit_asks_which_pages_are_rendered(browsers, order):
 
     assert claimed(crawl) == (4, 2048)
     assert crawl.order.rendering.render == "when_needed"
+
+
+def test_the_command_line_has_the_limits_of_rendering(browsers, loopback, monkeypatch):
+    monkeypatch.setattr(command_errors, "live_workers", lambda: 1)
+    limits = {"seconds": 9, "bytes": 2_000_000, "requests": 7, "scrolls": 2, "memory_mib": 256}
+    given = [f"--render-{name.replace('_', '-')}={value}" for name, value in limits.items()]
+    call_command("crawl", SEED, "--name=x", "--render=always", *given, stdout=io.StringIO())
+
+    part = CrawlJob.objects.get(name="x").order.rendering
+    assert {name: getattr(part, f"render_{name}") for name in limits} == limits

@@ -320,6 +320,7 @@ def _explain_unsafe(state: State, parties: Parties, process: int, request: Vecto
         f"{parties.measures[j].number(work[j])} sure to be released"
         for j in short
     ]
+    names = joined_in_words([parties.measures[j].name for j in short])
     rivals = [parties.rows[i].label for i in stuck if i != process]
     harm = (
         f"{first_few_in_words([*rivals, 'this process'])} could block each other forever"
@@ -333,8 +334,9 @@ def _explain_unsafe(state: State, parties: Parties, process: int, request: Vecto
         f"{joined_in_words(parts)}, so {harm}.",
         blockers,
         lambda: (
-            f"Ends with the release of {joined_in_words([parties.measures[j].name for j in short])}"
-            f"{sufficient_holders(state, others, process, request, short)}."
+            f"Ends with the release of {names}"
+            f"{sufficient_holders(state, others, process, request, short)}. Lower claims of "
+            f"{names} would make the grant safe."
         ),
         short=_short_classes(parties.measures, short),
         stuck=tuple(_stuck_process(after, parties, i, work) for i in stuck),

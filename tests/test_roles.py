@@ -371,6 +371,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/v1/crawls/<crawl_id>/share-links": {"GET": OPERATOR, "POST": OPERATOR},
     "api/v1/crawls/<crawl_id>/share-links/<link_id>": {"DELETE": OPERATOR},
     "api/v1/crawls/<crawl_id>/pages": {"GET": VIEWER},
+    "api/v1/crawls/<crawl_id>/renderings": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/pages/export": {"GET": VIEWER},
     "api/v1/crawls/<crawl_id>/pages/warc": {"GET": OPERATOR},
     "api/v1/crawls/<crawl_id>/pages/<page_id>/warc": {"GET": OPERATOR},

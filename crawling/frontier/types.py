@@ -87,6 +87,8 @@ class RenderingOutcome(NamedTuple):
     has_gained: bool | None = None
     #: what the browser noted, for `Page.rendition`
     facts: Mapping[str, Any] | None = None
+    #: of the files that the page loaded from servers
+    received_bytes: int = 0
 
     @property
     def is_asked(self) -> bool:
@@ -125,8 +127,11 @@ class ServerAnswer:
 
     @property
     def received_bytes(self) -> int:
-        """The number of bytes of the document that were received; 0 for an unchanged document."""
-        return 0 if self.unchanged_since else self.bytes
+        """The number of bytes of the document that were received, none for an unchanged document,
+        and of the files that it loaded in a browser.
+        """
+        loaded = self.rendered.received_bytes if self.rendered else 0
+        return loaded + (0 if self.unchanged_since else self.bytes)
 
 
 @dataclass(frozen=True, slots=True)

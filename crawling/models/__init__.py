@@ -32,13 +32,11 @@ from crawling.models.pages import (
     FurtherRecord,
     HotPage,
     Page,
-    RunCount,
-    RunStatusCount,
-    RunTotal,
 )
 from crawling.models.rendering import RunRendering
 from crawling.models.revisits import PlannedRevisit, RevisitPlan
 from crawling.models.rules import BlocklistEntry, OrderRevision, RobotsException
+from crawling.models.run_counts import RunCount, RunStatusCount, RunTotal
 from crawling.models.schedules import (
     OrderTemplate,
     SavedView,

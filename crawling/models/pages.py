@@ -1,4 +1,4 @@
-"""Pages, extracted rows, counts, and pages that several crawls have requested.
+"""Pages, extracted rows, and pages that several crawls have requested.
 
 Written by `crawling.frontier` only.
 """
@@ -12,10 +12,16 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf, Upper
 
 from crawling.models.archive import ArchiveFile
-from crawling.models.frontier import Url, UrlState
+from crawling.models.frontier import Url
 from crawling.models.jobs import Run
-from crawling.orders.rendering import explain_rendering
+from crawling.orders.rendering import Rendering, explain_rendering
 from crawling.web.documents.base import TruncationReason
+
+IS_RENDERED = Q(rendering__gte=1, rendering__lt=Rendering.NEVER.value)
+#: in an order that renders pages; a rendering that was ended left the plain page
+IS_UNRENDERED = Q(rendering__lt=1) | Q(rendering__gte=Rendering.NEVER.value)
+#: in any order
+LACKS_BROWSER = Q(needs_browser=True) & (Q(rendering=None) | IS_UNRENDERED)
 
 
 class Page(models.Model):
@@ -141,6 +147,16 @@ class Page(models.Model):
                 name="pages_with_faults",
             ),
             models.Index(
+                fields=["run", "rendering"],
+                condition=Q(rendering__isnull=False),
+                name="pages_by_rendering",
+            ),
+            models.Index(
+                fields=["run", "fetched_at", "url"],
+                condition=LACKS_BROWSER,
+                name="pages_lacking_a_browser",
+            ),
+            models.Index(
                 fields=["run", "payload_from"],
                 condition=Q(payload_from__isnull=False),
                 name="payloads_of_other_runs",
@@ -200,6 +216,12 @@ class Page(models.Model):
     def has_picture(self) -> bool:
         """Whether a browser has made a screenshot and a thumbnail of the page."""
         return "thumbnail" in ((self.rendition or {}).get("records") or {})
+
+    @property
+    def lacks_browser(self) -> bool:
+        """Whether scripts make its content, and no browser has rendered it to the end."""
+        is_rendered = self.rendering is not None and 0 < self.rendering < Rendering.NEVER
+        return self.needs_browser and not is_rendered
 
     @property
     def why_rendering(self) -> str:
@@ -269,98 +291,6 @@ class FurtherRecord(models.Model):
             is_revisit=self.is_revisit,
             payload_sha256=self.payload_sha256,
         )
-
-
-class RunStatusCount(models.Model):
-    """The number of a run's URLs that ended with a status. Written under the run's lock, so one row
-    for each status suffices.
-    """
-
-    run = models.ForeignKey(Run, models.CASCADE, related_name="status_counts", db_index=False)
-    state = models.CharField(
-        max_length=1, choices=UrlState.choices, help_text="succeeded, failed or excluded"
-    )
-    status = models.SmallIntegerField()
-    urls = models.BigIntegerField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["run", "state", "status"], name="counts_by_status")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.run_id} {self.status}"
-
-
-class RunTotal(models.Model):
-    """The sums of all `RunCount` of a run. They are updated together with these under the run's
-    lock, since a long run has many.
-    """
-
-    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="total")
-    discovered = models.BigIntegerField(db_default=0)
-    fetched = models.BigIntegerField(db_default=0)
-    succeeded = models.BigIntegerField(db_default=0)
-    failed = models.BigIntegerField(db_default=0)
-    excluded = models.BigIntegerField(db_default=0)
-    bytes = models.BigIntegerField(db_default=0)
-    quarantined = models.BigIntegerField(db_default=0)
-    duplicate = models.BigIntegerField(db_default=0)
-    reused = models.BigIntegerField(db_default=0)
-    saved_bytes = models.BigIntegerField(db_default=0)
-    files = models.BigIntegerField(
-        db_default=0, help_text="of those fetched, the files that pages load"
-    )
-
-    def __str__(self) -> str:
-        return f"{self.run_id} {self.fetched}"
-
-
-class RunCount(models.Model):
-    """The counts of one process of a run in one minute."""
-
-    run = models.ForeignKey(Run, models.CASCADE, related_name="counts", db_index=False)
-    process_number = models.PositiveSmallIntegerField()
-    minute = models.DateTimeField()
-    discovered = models.BigIntegerField(db_default=0)
-    fetched = models.BigIntegerField(db_default=0)
-    succeeded = models.BigIntegerField(db_default=0)
-    failed = models.BigIntegerField(db_default=0)
-    excluded = models.BigIntegerField(db_default=0)
-    quarantined = models.BigIntegerField(
-        db_default=0, help_text="less those that were let go again"
-    )
-    duplicate = models.BigIntegerField(db_default=0)
-    reused = models.BigIntegerField(
-        db_default=0, help_text="of those fetched, the answers taken from other crawls"
-    )
-    saved_bytes = models.BigIntegerField(
-        db_default=0, help_text="of archive files, by payloads that were stored before"
-    )
-    bytes = models.BigIntegerField(db_default=0)
-    files = models.BigIntegerField(
-        db_default=0, help_text="of those fetched, the files that pages load"
-    )
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["run", "process_number", "minute"], name="counts_by_process_and_minute"
-            )
-        ]
-        indexes = [
-            models.Index(fields=["minute"], name="counts_by_minute"),
-            # The counts of a day in a run of ten processes are in as many blocks as there are rows,
-            # so a chart reads only the index.
-            models.Index(
-                fields=["run", "minute"],
-                include=["fetched", "failed", "discovered", "bytes"],
-                name="counts_charted",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.run_id} {self.minute:%H:%M}"
 
 
 class ExtractedRow(models.Model):

@@ -191,8 +191,8 @@ class CrawlOrder(
         Bytes | None,
         Question(
             label="Megabytes",
-            help="All documents together.",
-            meaning="maximum bytes of all documents",
+            help="All documents together, and the files that rendered pages load.",
+            meaning="maximum bytes of all documents, and of the files that rendered pages load",
             unit=MEGABYTES,
             option="--max-bytes",
         ),

@@ -39,6 +39,7 @@ class SeedTestFetch:
     title: str = ""
     bytes: int = 0
     links: int = 0
+    needs_browser: bool = False
     verdicts: tuple[LinkRuling, ...] = ()
     seconds: float = 0.0
 

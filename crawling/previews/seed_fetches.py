@@ -331,7 +331,9 @@ class _TestFetchRound:
             return fetch
         source = DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset)
         document = read_document(source)
-        fetch = replace(fetch, title=document.title[:MOST_TITLE])
+        fetch = replace(
+            fetch, title=document.title[:MOST_TITLE], needs_browser=document.needs_browser
+        )
         verdicts = tuple(
             LinkRuling(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN]
         )

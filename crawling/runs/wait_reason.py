@@ -20,6 +20,7 @@ from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_IN_SQL
 from crawling.runs.diagnosis import STARTING_SOON
 from crawling.runs.idle_capacity import lack_of_idle_capacity
+from crawling.runs.stage_waits import stage_reasons
 from crawling.web.outages import Outage, outage_waited_for, read_outage, read_outages
 
 #: the next free host of each run: its name, the seconds until it is free, the other crawl that
@@ -122,7 +123,8 @@ def wait_reasons(
     hosts: Sequence[NextHostQueue] | None = None,
     explains: bool = True,
 ) -> dict[int, WaitReason]:
-    """The reasons why runs have no shift at the moment, by run id.
+    """The reasons why runs have no shift at the moment, or why fetch threads of their shifts wait
+    for units, by run id.
 
     runs: active runs, read with their crawls.
 
@@ -139,6 +141,24 @@ def wait_reasons(
     idle = (
         _processes_without_shift(runs) if processes is None else list(map(_idle_process, processes))
     )
+    states = {run.pk: run.state for run in runs}
+    without_shift = {process.run for process in idle}
+    working = [run for run in runs if run.pk not in without_shift] if explains else []
+    at_stages = {
+        run: WaitReason(states[run], reason)
+        for run, reason in (stage_reasons(working, waits) if working else {}).items()
+    }
+    return at_stages | _without_work(runs, idle, waits, hosts, explains=explains)
+
+
+def _without_work(
+    runs: Sequence[Run],
+    idle: Sequence[IdleProcess],
+    waits: Mapping[int, WaitRow] | None,
+    hosts: Sequence[NextHostQueue] | None,
+    *,
+    explains: bool,
+) -> dict[int, WaitReason]:
     if not idle:
         return {}
     states = {run.pk: run.state for run in runs}

@@ -78,7 +78,9 @@ def test_view_explains_a_wait_for_safety(contended):
         "so a and this process could block each other forever. Held by a (4 a since "
         f"{wait.blockers[0].since:%H:%M} UTC)."
     )
-    assert wait.what_ends_it == "Ends with the release of a by a."
+    assert wait.what_ends_it == (
+        "Ends with the release of a by a. Lower claims of a would make the grant safe."
+    )
 
 
 def test_view_names_who_is_stuck_in_an_unsafe_state(make_pool, make_process):

@@ -75,7 +75,9 @@ def test_an_unsafe_wait_ends_by_whose_release_it_becomes_safe():
 
     assert why.verdict is BankVerdict.WAIT_UNSAFE
     assert "x, y and this process could block each other forever" in why.why
-    assert why.what_ends_it == "Ends with the release of a by x or y."
+    assert why.what_ends_it == (
+        "Ends with the release of a by x or y. Lower claims of a would make the grant safe."
+    )
 
 
 def test_reserved_units_count_and_their_process_is_named():

@@ -59,7 +59,8 @@ SHOWN = {
     "crawls/deleted/": "list_deleted_items",
     "crawls/deleted/<str:kind>/<int:pk>/remove/": "list_deleted_items",
     "crawls/<int:crawl>/delete/": "get_crawl",
-    "crawls/<int:pk>/": "get_crawl get_crawl_diagnosis list_fetch_threads list_failure_causes "
+    "crawls/<int:pk>/": "get_crawl get_crawl_diagnosis get_rendering_counts list_fetch_threads "
+    "list_failure_causes "
     "list_crawl_traps list_log_lines list_crawl_hosts list_crawl_pages list_news "
     "list_broken_link_trend",
     "crawls/<int:pk>/settings/": "get_crawl get_crawl_schedule get_crawl_retention",

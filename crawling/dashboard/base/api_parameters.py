@@ -58,13 +58,6 @@ PageStatus = Annotated[
         pattern=r"^([1-9]\d\d|[1-9]xx)?$", description="a status such as 404, or all of a kind: 4xx"
     ),
 ]
-HasFaults = Annotated[
-    bool,
-    Query(
-        alias="faults",
-        description="only rendered pages with failed requests or errors in the console",
-    ),
-]
 IsUnread = Annotated[
     bool,
     Query(alias="unread", description="only pages that were not read completely"),

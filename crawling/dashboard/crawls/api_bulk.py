@@ -271,6 +271,9 @@ class SeedTestFetchOut(Schema):
     final_url: str
     title: str
     links: int
+    needs_browser: bool = Field(
+        description="scripts make its content; an order with `render` has a browser run them"
+    )
     verdicts: list[SeedTestLinkOut]
 
 

@@ -236,6 +236,8 @@ def _url_facts(run: Run, row: Url) -> Iterator[DecisionFact]:
         )
     if page and page.why_rendering:
         yield DecisionFact("rendering", page.why_rendering)
+    if page and page.lacks_browser:
+        yield DecisionFact("rendering", "The page needs a browser: scripts make its content.")
     if page and is_redirect(page.status):
         yield from _chain(run, page)
 

@@ -53,7 +53,7 @@ def crawl_lines(view: CrawlView, causes: Sequence[FailureCause]) -> str:
     ]
     if counts.saved_bytes:
         saved = filesizeformat(counts.saved_bytes).replace("\xa0", " ")
-        lines.append(f"  {saved} saved in the archive by payloads that were stored before")
+        lines.append(f"  {saved} saved by de-duplication: payloads that were stored before")
     if view.seconds is not None:
         lines.append(f"  {view.seconds:,.1f} s, {view.pages_per_second:,.1f} pages/s")
     if view.schedule_text:

@@ -45,8 +45,8 @@ EXCEPTIONS = 50
 
 @authenticated(needs="crawling.view_crawljob", methods=("GET", "HEAD", "POST"))
 def scope(request: AuthenticatedRequest, pk: int) -> HttpResponse:
-    """Show a crawl's rules. On POST, test addresses by the rules in the form, preview the URLs that
-    they would remove, or save them.
+    """Show a crawl's rules, with the sections `?unfolded=` open. On POST, test addresses by the
+    rules in the form, preview the URLs that they would remove, or save them.
     """
     crawl = get_object_or_404(CrawlJob.objects.select_related("created_by"), pk=pk)
     if request.method != "POST":
@@ -156,7 +156,7 @@ def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -
     here = {
         "crawl": crawl,
         "form": form,
-        "sections": sections_of(form),
+        "sections": sections_of(form, unfolded=request.GET.getlist("unfolded")),
         "rules": [(rule, kept_out.get(rule.value)) for rule in Rule],
         "revisions": crawl.revisions.select_related("by")[:REVISIONS],
         "exceptions": exceptions[:EXCEPTIONS],

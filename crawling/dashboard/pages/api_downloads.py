@@ -12,7 +12,6 @@ from crawling.base.errors import ArchiveTrouble
 from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
-    HasFaults,
     IsUnread,
     PageStatus,
     RunNumber,
@@ -27,6 +26,7 @@ from crawling.dashboard.base.time_range import TimeRange
 from crawling.dashboard.pages.downloads import page_file, rows_file, warc_file
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.page_kinds import PageType
+from crawling.dashboard.pages.rendering_filter import RenderingName
 from serving.access import AuthenticatedRequest
 from serving.downloads import send
 
@@ -66,11 +66,11 @@ def export_crawl_pages(
     until: Until = None,
     unread: IsUnread = False,
     type: PageType = "",
-    faults: HasFaults = False,
+    rendering: RenderingName = "",
     form: Form = "jsonl",
 ) -> StreamingHttpResponse:
     """The fields are those of the list of pages. `q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_faults=faults)
+    wanted = PageFilter(q, status, TimeRange(since, until), unread, type, rendering=rendering)
     return send(rows_file(get_run(crawl_id, run), wanted, form))
 
 
@@ -90,13 +90,13 @@ def export_crawl_warc(
     until: Until = None,
     unread: IsUnread = False,
     type: PageType = "",
-    faults: HasFaults = False,
+    rendering: RenderingName = "",
 ) -> StreamingHttpResponse:
     """With a filter: the matching pages, with the records of their payloads; without: the whole
     archive of the run.
     """
     try:
-        wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_faults=faults)
+        wanted = PageFilter(q, status, TimeRange(since, until), unread, type, rendering=rendering)
         return send(warc_file(get_run(crawl_id, run), wanted))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble

@@ -13,10 +13,11 @@ from pydantic import Field
 
 from crawling.archive.reader import rendition_of
 from crawling.base.errors import NotFound
-from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, may_view
+from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, RunNumber, may_view
 from crawling.dashboard.base.job_answers import InquiryOut, answer_of
-from crawling.dashboard.base.requests import get_page, get_page_of_any
+from crawling.dashboard.base.requests import get_page, get_page_of_any, get_run
 from crawling.dashboard.pages.api_reports import LineOut
+from crawling.dashboard.pages.rendering_filter import rendering_counts
 from crawling.models import InquiryKind
 from crawling.previews.inquiries import ask_once
 from serving.access import AuthenticatedRequest
@@ -24,6 +25,16 @@ from serving.schemas import Schema
 
 renderings = Router()
 PageId = Annotated[int, Path(ge=1, le=LARGEST)]
+
+
+class RenderingCountsOut(Schema):
+    """Pages of a run as `rendering=` lists them; 10,000 stands for more, too."""
+
+    rendered: int
+    unrendered: int
+    lacking: int
+    ended: int
+    faults: int
 
 
 class ContentCountsOut(Schema):
@@ -47,6 +58,18 @@ class PictureDiffOut(Schema):
     marked: str = Field(
         description="the later picture with the different pixels marked, JPEG in Base64"
     )
+
+
+@renderings.get(
+    "/{crawl_id}/renderings",
+    response=RenderingCountsOut,
+    summary="Count the pages of a run by their rendering",
+)
+@may_view
+def get_rendering_counts(
+    request: AuthenticatedRequest, crawl_id: CrawlId, run: RunNumber = None
+) -> dict[str, int]:
+    return dict(rendering_counts(get_run(crawl_id, run)))
 
 
 @renderings.get(

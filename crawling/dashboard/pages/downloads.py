@@ -16,6 +16,8 @@ from django.db.models import QuerySet
 from crawling.archive.reader import check_not_withdrawn
 from crawling.archive.selection import foreign_payloads, local_files, warc_of, warc_of_run
 from crawling.dashboard.pages.filter import PageFilter, in_time
+from crawling.dashboard.pages.page_faults import faults_of
+from crawling.dashboard.pages.rendering_filter import RenderingFilter
 from crawling.models import ExtractedRow, Page, Run
 from crawling.orders.ranking import Order, Ranking
 from serving.downloads import Download, row_file
@@ -51,6 +53,9 @@ FACTS: dict[str, Callable[[Page], Any]] = {
     **{
         name: attrgetter(name) for name in ("needs_browser", "rendering", "why_rendering", "unread")
     },
+    "failed_requests": lambda page: len(faults_of(page).failed) if page.rendition else None,
+    "console_errors": lambda page: len(faults_of(page).errors) if page.rendition else None,
+    "first_fault": lambda page: faults_of(page).first,
     **{
         name: attrgetter(name)
         for name in ("last_modified", "expires_at", "etag", "unchanged_since", "payload_from")
@@ -209,4 +214,5 @@ def _warcinfo_fields(run: Run, wanted: PageFilter) -> dict[str, str]:
     conditions += [f"{wanted.text!r} in address or title"] if wanted.text else []
     conditions += ["not all read"] if wanted.is_unread else []
     conditions += [f"type {wanted.kind}"] if wanted.kind else []
+    conditions += [RenderingFilter(wanted.rendering).label] if wanted.rendering else []
     return facts | ({"description": f"pages with {' and '.join(conditions)}"} if conditions else {})

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 
 from crawling.dashboard.base.time_range import ALWAYS, TimeRange
 from crawling.dashboard.pages.page_kinds import PageKind, kind_of_page
+from crawling.dashboard.pages.rendering_filter import RenderingFilter
 from crawling.models import ExtractedRow, Page, Run
 from serving.requests import asked_text
 
@@ -35,12 +36,12 @@ class PageFilter:
     kind: str = ""
     #: whether only pages are found on which an extraction rule found something
     has_fields: bool = False
-    #: whether only rendered pages are found with failed requests or errors in the console
-    has_faults: bool = False
+    #: a RenderingFilter; empty for any
+    rendering: str = ""
 
     def __bool__(self) -> bool:
         is_said = self.text or self.status or self.span or self.is_unread or self.kind
-        return bool(is_said or self.has_fields or self.has_faults)
+        return bool(is_said or self.has_fields or self.rendering)
 
     def of(self, run: Run) -> QuerySet[Page]:
         """The run's pages that match, in no order."""
@@ -69,7 +70,8 @@ class PageFilter:
     def _narrowed(self, run: Run) -> QuerySet[Page]:
         found = Page.objects.filter(self.span.of("fetched_at"), run=run)
         found = found.exclude(unread="") if self.is_unread else found
-        found = found.filter(rendition__has_faults=True) if self.has_faults else found
+        if self.rendering:
+            found = found.filter(RenderingFilter(self.rendering).condition)
         if self.has_fields:
             found = found.filter(Exists(ExtractedRow.objects.filter(run=run, url=OuterRef("pk"))))
         found = (
@@ -84,18 +86,20 @@ class PageFilter:
 
 def requested_page_filter(request: HttpRequest) -> PageFilter:
     """Return the filter given by `?q=`, `?status=`, `?type=`, `?since=`, `?until=`, `?unread=1` and
-    `?faults=1`.
+    `?rendering=`.
 
     Invalid values are ignored.
     """
-    status, kind = request.GET.get("status", ""), request.GET.get("type", "")
+    status, kind, rendering = (
+        request.GET.get(name, "") for name in ("status", "type", "rendering")
+    )
     return PageFilter(
         asked_text(request.GET, "q"),
         status if STATUS.fullmatch(status) else "",
         TimeRange.read(request.GET),
         is_unread=request.GET.get("unread") == "1",
         kind=kind if kind in PageKind.values else "",
-        has_faults=request.GET.get("faults") == "1",
+        rendering=rendering if rendering in RenderingFilter.values else "",
     )
 
 

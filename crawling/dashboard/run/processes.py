@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
+from allocation.models import RequestKind
 from allocation.selectors import holdings_of, waits_of
 from allocation.snapshot import Holding, WaitRow
 from crawling.dashboard.run.numbers import RunRows, live_shifts
 from crawling.models import Run, RunProcess, Shift
+from crawling.runs.stage_waits import stage_in_words
 from serving.listing.columns import Column
 
 
@@ -37,6 +39,13 @@ class ProcessHoldings:
     used: Mapping[str, int]
     #: the holders of the units for which the process waits, each once
     holders: tuple[ResourceHolder, ...] = ()
+
+    @property
+    def stage(self) -> str:
+        """What fetch threads of its shift wait for, as a sentence; empty if they do not."""
+        if self.wait is None or self.wait.kind != RequestKind.STAGE:
+            return ""
+        return stage_in_words(self.wait.amounts)
 
     @property
     def uses(self) -> list[tuple[Holding, int | None]]:

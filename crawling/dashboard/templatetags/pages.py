@@ -12,10 +12,22 @@ from django.urls import reverse
 from crawling.dashboard.base.panels import Link, Place, links
 from crawling.dashboard.base.requests import address_of
 from crawling.dashboard.pages.duplicates import SimilarityKind
+from crawling.dashboard.pages.page_faults import FailedFile, faults_of
 from crawling.dashboard.templatetags.crawls import crawl_head
 from crawling.models import CrawlJob, Page, Run
 
 register = template.Library()
+
+
+@register.filter
+def faults(page: Page) -> str:
+    """The failed requests and console errors of a rendered page: how many, and the first."""
+    return faults_of(page).in_words
+
+
+@register.filter
+def failed_requests(page: Page) -> list[FailedFile]:
+    return faults_of(page).failed
 
 
 class SideLink(NamedTuple):

@@ -60,6 +60,8 @@ class DoorNotes:
     #: the hosts that have too much to do, which get no further request of the page, each with the
     #: status and the seconds that it asked for
     busy: dict[str, tuple[int, float | None]] = field(default_factory=dict)
+    #: of the answers of servers, without those that were kept or archived before
+    received_bytes: int = 0
 
 
 @dataclass(eq=False)
@@ -233,6 +235,8 @@ class PageDoor:
         if is_own:
             with self._lock:
                 self.visit.clock.budget.spend(self.visit.clock.politeness)
+        with self._lock:
+            self.notes.received_bytes += len(fetched.body)
         body = b"" if fetched.status < 0 else b"".join(fetched.body.pieces())
         self.context.archive_aside(address, dial, fetched)
         fetched.body.close()

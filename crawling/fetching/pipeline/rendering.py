@@ -16,7 +16,7 @@ from typing import Any
 from crawling.fetching.pipeline.conclusion import NOTHING
 from crawling.fetching.pipeline.context import FetchContext
 from crawling.fetching.pipeline.page_browser import ReadPage, limits_of
-from crawling.fetching.pipeline.page_door import PageDoor, headers_of
+from crawling.fetching.pipeline.page_door import DoorNotes, PageDoor, headers_of
 from crawling.fetching.pipeline.page_rendering import PageRendering
 from crawling.fetching.pipeline.visit import Visit
 from crawling.frontier import CapturedExchange, ClaimedUrl, ServerAnswer
@@ -82,14 +82,18 @@ def read_with_browser(
     why = rendering.judge(address, plain, is_html=is_html)
     if not why.is_rendered or plain.unread:
         return ReadPage(plain if is_html else None, rendering.conclude(address, why))
-    result, led_to = _render(visit, address, fetched, rendering, context)
+    result, notes = _render(visit, address, fetched, rendering, context)
+    loaded = notes.received_bytes
     if not isinstance(result, Rendered):
-        return ReadPage(plain, rendering.conclude(address, result))
-    document = _document(result, address, led_to, rendering, context)
+        about = rendering.conclude(address, result)
+        return ReadPage(plain, about._replace(received_bytes=loaded))
+    document = _document(result, address, notes.led_to, rendering, context)
     if document is None or document.unread:
-        return ReadPage(plain, rendering.conclude(address, FetchStatus.RENDER_REFUSED))
+        about = rendering.conclude(address, FetchStatus.RENDER_REFUSED)
+        return ReadPage(plain, about._replace(received_bytes=loaded))
     about = rendering.conclude(address, why, has_gained=is_richer(plain, document))
-    return ReadPage(document, about._replace(facts=_facts(result, plain)), _derived(result))
+    about = about._replace(facts=_facts(result, plain), received_bytes=loaded)
+    return ReadPage(document, about, _derived(result))
 
 
 def _render(
@@ -98,15 +102,13 @@ def _render(
     fetched: Fetched,
     rendering: PageRendering,
     context: FetchContext,
-) -> tuple[Rendered | Rendering | FetchStatus, Sequence[Address]]:
-    """The rendered page, or the reason why there is none, and the addresses to which its scripts
-    wanted to lead.
-    """
+) -> tuple[Rendered | Rendering | FetchStatus, DoorNotes]:
+    """The rendered page, or the reason why there is none, and what its requests showed."""
     assert rendering.budget
     assert rendering.engine
     report_step(FetchStep.WAITING_FOR_BROWSER)
     if not rendering.budget.take(DEADLINE_SECONDS):
-        return FetchStatus.RENDER_BUSY, ()
+        return FetchStatus.RENDER_BUSY, DoorNotes()
     report_step(FetchStep.RENDERING)
     began_at, part = time.monotonic(), rendering.part
     door = PageDoor(
@@ -128,8 +130,8 @@ def _render(
             status, asked = door.notes.busy[address.host_key]
             visit.clock.rest_at_fault(status, asked)
     if result is None:
-        return Rendering.NO_BROWSER, ()
-    return ENDED.get(result.verdict, result), door.notes.led_to
+        return Rendering.NO_BROWSER, door.notes
+    return ENDED.get(result.verdict, result), door.notes
 
 
 def _page(

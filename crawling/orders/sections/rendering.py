@@ -76,6 +76,7 @@ class RenderingPart(BaseModel):
             label="Seconds per rendered page",
             help="After this time the page is read as it is then.",
             meaning="maximum seconds for which a page is rendered",
+            option="--render-seconds",
         ),
     ] = 30
     render_bytes: Annotated[
@@ -86,6 +87,7 @@ class RenderingPart(BaseModel):
             meaning="maximum bytes that a rendered page receives, with all that it loads; 1 MiB "
             "to 1 GiB",
             unit=MEGABYTES,
+            option="--render-bytes",
         ),
     ] = 64 * MIB
     render_requests: Annotated[
@@ -94,6 +96,7 @@ class RenderingPart(BaseModel):
             label="Requests per rendered page",
             help="Scripts, data, styles and images that it loads.",
             meaning="maximum requests of a rendered page",
+            option="--render-requests",
         ),
     ] = 300
     render_scrolls: Annotated[
@@ -103,6 +106,7 @@ class RenderingPart(BaseModel):
             help="Times that a page is scrolled down, so that it loads more. 0: none.",
             meaning="maximum number of times that a rendered page is scrolled down by the height "
             "of its window; 0: none",
+            option="--render-scrolls",
         ),
     ] = 10
     render_obeys_robots: Annotated[
@@ -124,6 +128,7 @@ class RenderingPart(BaseModel):
             heading="Memory per rendered page (MiB)",
             help="A page that takes more is ended.",
             meaning="MiB of memory for a rendered page; one that takes more is ended",
+            option="--render-memory-mib",
         ),
     ] = 512
 

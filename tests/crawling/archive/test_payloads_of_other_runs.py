@@ -121,12 +121,12 @@ def test_a_later_run_refers_to_the_record_and_can_be_had_whole(
     page = soup(operator.get(reverse("crawling:page", args=where)))
     assert page.find("a", href=reverse("crawling:page", args=[first.crawl_id, its.pk]))
     assert (
-        "Saved in the archive"
+        "Saved by de-duplication"
         in soup(operator.get(reverse("crawling:crawl", args=[first.crawl_id]))).get_text()
     )
     said = StringIO()
     call_command("crawl", "show", str(first.crawl_id), stdout=said)
-    assert "saved in the archive by payloads that were stored before" in said.getvalue()
+    assert "saved by de-duplication: payloads that were stored before" in said.getvalue()
     call_command("archive", "list", str(first.crawl_id), stdout=said)
     assert said.getvalue().count("complete, refers to run 1\n") == 1
     listed = soup(operator.get(reverse("crawling:archive", args=[first.crawl_id])))

@@ -9,7 +9,9 @@ from itertools import pairwise
 
 import django_rq
 import pytest
+from bs4 import BeautifulSoup
 from django.contrib.auth.models import User
+from django.template.loader import render_to_string
 from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
@@ -40,6 +42,7 @@ from crawling.uses.copies.jobs import TEXT_COPIES
 from crawling.web.robots import forbidding_line
 from tests.crawling.acting import acting
 from tests.crawling.pages import browser, log_in, soup
+from tests.crawling.rendered import SHELL
 from tests.stack import running_stack, wait_until
 
 TRY = "crawling:test-fetch"
@@ -81,6 +84,18 @@ def test_a_page_is_described_with_its_links_and_why_some_are_left_out(attempt, m
         (f"{site.url}/a", ""),
         ("http://other.example/b", "other.example is no host of a start URL"),
     ]
+
+
+def test_a_page_that_needs_a_browser_is_told_with_a_link_to_the_choice(attempt, make_site):
+    site = make_site({"/": SHELL, "/plain": "<title>Plain</title>" + "a word " * 200})
+    (app, plain) = attempt(f"{site.url}/", f"{site.url}/plain")
+    assert (app.needs_browser, plain.needs_browser) == (True, False)
+
+    def link_beside(fetch):
+        told = render_to_string("crawling/_test_fetch.html", {"fetches": [fetch]})
+        return [link["href"] for link in BeautifulSoup(told, "html.parser").select(".warning a")]
+
+    assert (link_beside(app), link_beside(plain)) == (["#id_render"], [])
 
 
 def test_a_depth_of_0_leaves_all_links_out(attempt, make_site):

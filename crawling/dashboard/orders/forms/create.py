@@ -35,7 +35,7 @@ MAX_FILE_BYTES = MIB
 BANDWIDTH = UnitWords("bandwidth", "KiB/s")
 #: seeds, name and Max have separate questions
 ASKED_OF_NEW = tuple(one for one in FIELDS if one.question.label)
-EDITED = ("filters", "budget", "thresholds", "politeness", "reuse")
+EDITED = ("filters", "budget", "thresholds", "politeness", "rendering", "reuse")
 #: the fields of an order in the form. Weights are not among them: the command line and the API edit
 #: these. Nor is a team: a hand-over changes it
 ASKED = tuple(

@@ -52,6 +52,17 @@ class PageOut(Schema):
         "status at which the rendering was ended; null: the order renders no page"
     )
     why_rendering: str = Field(description="the same in a sentence; empty for null")
+    failed_requests: int | None = Field(
+        description="of the page in the browser, of which the first 20 are kept; null: not rendered"
+    )
+    console_errors: int | None = Field(
+        description="of the page in the browser, in the first 20 lines of its console; null: not "
+        "rendered"
+    )
+    first_fault: str = Field(
+        description="the first failed request with its reason, or the first console error; empty: "
+        "none"
+    )
     unread: str = Field(
         description="why it was not read completely: size, time, memory, links, broken, copy; "
         "empty: it was",

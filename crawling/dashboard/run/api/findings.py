@@ -16,7 +16,6 @@ from crawling.dashboard.base.api_parameters import (
     LARGEST,
     CrawlId,
     Cursor,
-    HasFaults,
     IsUnread,
     Limit,
     PageStatus,
@@ -32,6 +31,7 @@ from crawling.dashboard.pages.downloads import row_of
 from crawling.dashboard.pages.field_columns import cells_of
 from crawling.dashboard.pages.filter import PageFilter
 from crawling.dashboard.pages.page_kinds import PageType
+from crawling.dashboard.pages.rendering_filter import RenderingName
 from crawling.dashboard.run.api.finding_schemas import (
     CauseList,
     FetchThreadList,
@@ -102,11 +102,11 @@ def list_crawl_pages(
     type: PageType = "",
     sort: PageSort = "",
     has_fields: HasFields = False,
-    faults: HasFaults = False,
+    rendering: RenderingName = "",
     fields: FieldNames = [],  # noqa: B006 - read only
 ) -> partial[Any]:
     """`q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_fields, faults)
+    wanted = PageFilter(q, status, TimeRange(since, until), unread, type, has_fields, rendering)
     one, names = get_run(crawl_id, run), list(fields)
     if sort:
         return partial(_sorted_pages, one, wanted, sort, names)

@@ -20,6 +20,7 @@ from crawling.dashboard.base.trouble import errors_told
 from crawling.dashboard.pages.field_columns import MOST_CHOSEN, asked_fields, with_cells
 from crawling.dashboard.pages.filter import requested_page_filter
 from crawling.dashboard.pages.page_kinds import PageKind
+from crawling.dashboard.pages.rendering_filter import RenderingFilter
 from crawling.dashboard.run.crawl_settings import settings_of
 from crawling.dashboard.run.first_page import results_address
 from crawling.dashboard.run.hosts import (
@@ -55,14 +56,14 @@ PAGE_FILTERS = {
     "status": "Status",
     "type": "Type",
     "unread": "Show",
-    "faults": "Browser",
+    "rendering": "Rendering",
     **SPAN,
 }
 #: the words for the values of filters
 PAGE_WORDS = {
     "type": dict(PageKind.choices),
     "unread": {"1": "incomplete only"},
-    "faults": {"1": "faults only"},
+    "rendering": dict(RenderingFilter.choices),
 }
 #: sort keys of pages, with their heads
 PAGE_COLUMNS = (
@@ -154,6 +155,7 @@ def pages(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     here["reset"] = f"?run={run.number}" if run else "?"
     here["hidden"] = choices_of(request).hidden.get("pages", ())
     here |= {"kinds": PageKind.choices, "sort": sort, "sorts": SORT_WORDS.items()}
+    here["renderings"] = RenderingFilter.choices
     here["columns"] = {
         key: column_head(key, label, is_number, now=sort, falls_first=key != "type")
         for key, label, is_number in PAGE_COLUMNS

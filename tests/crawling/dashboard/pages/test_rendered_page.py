@@ -1,7 +1,13 @@
 """Operators see thumbnails of rendered pages in lists, and the effect of rendering on each."""
 
+import csv
+import re
+from io import StringIO
+from urllib.parse import urlsplit
+
 import pytest
 
+from crawling.dashboard.pages.rendering_filter import RenderingFilter, rendering_counts
 from crawling.dashboard.pages.stored_view import SAFE
 from crawling.datasets.catch_up import catch_up
 from crawling.jobs.running import run_job
@@ -160,10 +166,64 @@ def test_console_and_failed_requests_are_on_the_page_and_in_json(run, home, site
 
 def test_pages_with_faults_in_the_browser_are_listed(run, home, viewer):
     at = f"/crawls/{run.crawl_id}/pages"
-    shown = soup(viewer.get(f"{at}/?faults=1"))
+    shown = soup(viewer.get(f"{at}/?rendering=faults"))
     assert [name.get_text() for name in shown.select("td.page .name")] == ["Lamp"]
-    assert shown.select_one("select[name=faults] [selected]")["value"] == "1"
-    listed = viewer.get(f"/api/v1{at}?faults=true").json()["items"]
+    assert shown.select_one("select[name=rendering] [selected]")["value"] == "faults"
+    listed = viewer.get(f"/api/v1{at}?rendering=faults").json()["items"]
     assert [page["id"] for page in listed] == [home.pk]
-    sent = b"".join(viewer.get(f"{at}.jsonl?faults=1").streaming_content)
+    sent = b"".join(viewer.get(f"{at}.jsonl?rendering=faults").streaming_content)
     assert sent.count(b"\n") == 1
+
+
+def test_lists_and_files_say_what_failed(run, home, site, viewer):
+    at, missing = f"/crawls/{run.crawl_id}/pages", f"{site.url}/missing.png"
+    shown = soup(viewer.get(f"{at}/?rendering=faults")).select_one("td.page").get_text()
+    assert re.search(rf"1 failed request and \d console errors?: {missing}: 404", shown)
+    sent = b"".join(viewer.get(f"{at}.csv?rendering=faults").streaming_content).decode()
+    (row,) = csv.DictReader(StringIO(sent))
+    assert row["failed_requests"] == "1" <= row["console_errors"]
+    assert row["first_fault"].startswith(f"{missing}: 404")
+
+
+def test_what_the_crawl_refused_is_told_in_words(run, home, viewer):
+    home.rendition["failed"] = [["http://127.0.0.1/data.json", "by_robots"]]
+    home.save()
+    told = soup(viewer.get(f"/crawls/{run.crawl_id}/pages/{home.pk}/")).select_one(".rendition")
+    assert "data.json refused by robots.txt" in told.get_text()
+
+
+def listed(viewer, run, kind):
+    """The pages with a state of rendering, as their page, JSON and CSV have them."""
+    at = f"/crawls/{run.crawl_id}/pages"
+    shown = soup(viewer.get(f"{at}/?rendering={kind}")).select("td.page .name")
+    told = viewer.get(f"/api/v1{at}?rendering={kind}").json()["items"]
+    sent = b"".join(viewer.get(f"{at}.csv?rendering={kind}").streaming_content).decode()
+    rows = csv.DictReader(StringIO(sent))
+    titles = [name["title"] for name in shown]
+    assert [one["url"] for one in told] == [one["url"] for one in rows]
+    assert sorted(titles) == sorted(one["url"] for one in told)
+    return {urlsplit(url).path for url in titles}
+
+
+def test_pages_are_listed_and_counted_by_their_rendering(run, home, viewer):
+    def all_listed():
+        return {kind.value: listed(viewer, run, kind.value) for kind in RenderingFilter}
+
+    none = {kind.value: set() for kind in RenderingFilter}
+    found = none | {"rendered": {"/"}, "unrendered": {"/lamp"}, "faults": {"/"}}
+    assert all_listed() == found
+
+    Page.objects.filter(pk=home.pk).update(rendering=-50, needs_browser=True, rendition=None)
+    found = none | {"unrendered": {"/", "/lamp"}, "lacking": {"/"}, "ended": {"/"}}
+    assert all_listed() == found
+    assert rendering_counts(run) == {kind: len(pages) for kind, pages in found.items()}
+    told = viewer.get(f"/api/v1/crawls/{run.crawl_id}/renderings").json()
+    assert told == {kind: len(pages) for kind, pages in found.items()}
+    panel = soup(viewer.get(f"/crawls/{run.crawl_id}/?overview")).select("#renderings + dl a")
+    assert [(link["href"].rpartition("=")[2], link.get_text()) for link in panel] == [
+        (kind, str(len(pages))) for kind, pages in found.items()
+    ]
+
+    Page.objects.filter(pk=home.pk).update(rendering=None)
+    assert listed(viewer, run, "lacking") == {"/"}
+    assert listed(viewer, run, "unrendered") == {"/lamp"}

@@ -15,6 +15,8 @@ from crawling.fetching.pipeline import conclusion
 from crawling.fetching.pipeline.browser_budget import BrowserBudget
 from crawling.fetching.pipeline.page_browser import MIB
 from crawling.fetching.shift import browser as shift_browser
+from crawling.frontier import counts_of
+from crawling.frontier.run_limits import reached_limit
 from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.orders.rendering import Rendering
 from crawling.uses.withdrawals.file_removal import remove_records
@@ -117,6 +119,20 @@ def test_files_pictures_and_the_rendered_page_are_archived(shop, crawl_in_one_br
         assert ("request", f"{shop.url}{path}") in records
     for kind in ("dom", "text", "view", "thumbnail"):
         assert ("resource", f"urn:{kind}:{shop.url}/") in records
+
+
+def test_the_bytes_of_loaded_files_count_as_received_and_towards_the_limit_of_bytes(
+    shop, crawl_in_one_browser
+):
+    shop.pages["/app.js"] = script(SCRIPT + "//" + "x" * 200_000)
+    run = crawl_in_one_browser(shop.url, render="always", max_pages=1)
+    limited = crawl_in_one_browser(shop.url, render="always", max_bytes=100_000, name="Limited")
+
+    loaded = sum(len(shop.pages[path][2]) for path in ("/app.js", "/items.json"))
+    received = counts_of([run.pk])[run.pk].bytes
+    assert len(SHELL) + loaded <= received <= len(SHELL) + loaded + 1000
+    assert reached_limit(limited).field == "max_bytes"
+    assert counts_of([limited.pk])[limited.pk].queued
 
 
 def test_a_page_is_fetched_once_and_its_files_once_a_shift(shop, crawl_in_one_browser):

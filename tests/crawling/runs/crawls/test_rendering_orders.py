@@ -20,6 +20,7 @@ from crawling.orders.claims import start_amounts
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.crawls.revisions import edit_crawl
 from crawling.runs.start import start_run
+from tests.crawling.dashboard.orders.test_scope_pages import filled
 from tests.crawling.pages import browser, soup
 
 SEED = "http://127.0.0.1:8900/"
@@ -162,3 +163,24 @@ def test_the_form_asks_for_browsers_where_there_are_some(browsers):
     set_capacity(pool=browsers.pk, capacity={"browsers": 0, "browser_memory": 0})
     browsers.refresh_from_db()
     assert asked() == set()
+
+
+def test_the_form_of_an_edit_asks_which_pages_are_rendered(browsers, order):
+    crawl, operator = create_crawl(order(SEED)), browser("operator")
+    address = reverse("crawling:scope", args=[crawl.pk])
+    sent = filled(operator.get(address))
+    assert sent["render"] == "never"
+    operator.post(address, {**sent, "render": "when_needed"})
+
+    assert claimed(crawl) == (4, 2048)
+    assert crawl.order.rendering.render == "when_needed"
+
+
+def test_the_command_line_has_the_limits_of_rendering(browsers, loopback, monkeypatch):
+    monkeypatch.setattr(command_errors, "live_workers", lambda: 1)
+    limits = {"seconds": 9, "bytes": 2_000_000, "requests": 7, "scrolls": 2, "memory_mib": 256}
+    given = [f"--render-{name.replace('_', '-')}={value}" for name, value in limits.items()]
+    call_command("crawl", SEED, "--name=x", "--render=always", *given, stdout=io.StringIO())
+
+    part = CrawlJob.objects.get(name="x").order.rendering
+    assert {name: getattr(part, f"render_{name}") for name in limits} == limits

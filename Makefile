@@ -96,8 +96,16 @@ lock: setup ## renew the pinned requirements from the *.in files, with hashes, f
 	@$(PIP) install -q uv
 	for name in requirements requirements-dev; do $(BIN)/uv pip compile -q $(UPGRADE) --universal --python-version 3.11.2 \
 	  --generate-hashes --no-header --no-emit-index-url --annotation-style=line -o $$name.txt $$name.in || exit 1; done
+	@$(MAKE) -s wheels
+
+# Only their wheels can be looked at here: crawlsite has never run on ARM64 and macOS.
+PLATFORMS = x86_64-manylinux_2_28 aarch64-manylinux_2_28 aarch64-apple-darwin
+wheels: setup ## say whether each pinned requirement has a wheel for Linux on x86-64 and ARM64, and for macOS on ARM64
+	@$(PIP) install -q uv
+	@for platform in $(PLATFORMS); do $(BIN)/uv pip install -q --dry-run --no-deps --only-binary :all: --python-version 3.11 \
+	  --python-platform $$platform --target .local/wheels -r requirements.txt && echo "$$platform: all have wheels" || exit 1; done
 
 screenshots: setup browser ## renew the pictures in docs/screenshots
 	@$(PYTEST) -q tests/browser/gallery/screenshots.py
 
-.PHONY: help setup run replay password browser test quick bench drill lint check lock screenshots
+.PHONY: help setup run replay password browser test quick bench drill lint check lock wheels screenshots

@@ -14,6 +14,7 @@ from crawlsite.env import BASE_DIR, BadSetting, Environment
 from crawlsite.private_files import keep_private
 from crawlsite.services.directories import LockFile
 from crawlsite.services.stops import StartError, StopRequested, StopSignals
+from crawlsite.supervisor.one_process import become
 from crawlsite.supervisor.procfile import check_free, dashboard_url
 from crawlsite.supervisor.stack import Stack, print_line
 
@@ -27,6 +28,11 @@ def main(arguments: list[str] | None = None) -> int:
         default=BASE_DIR / "Procfile",
         help="the processes to run on this machine",
     )
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        help="run this line of it in place of the supervisor, without servers and restarts",
+    )
     options = parser.parse_args(arguments)
     keep_private()
     try:
@@ -34,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
     except BadSetting as error:
         return _print_problem(error, 2)
     environment.state_dir.mkdir(parents=True, exist_ok=True)
+    if options.only:
+        return _become(options.only, environment, options.procfile)
     lock = LockFile(environment.state_dir / "supervisor.lock")
     if not lock.acquire(f"at {dashboard_url(environment)} (process {os.getpid()})"):
         return _print_problem(
@@ -49,6 +57,13 @@ def main(arguments: list[str] | None = None) -> int:
     if warning := warning_for(os.geteuid()):
         print(f"crawlsite: {warning}", file=sys.stderr, flush=True)
     return _run(environment, options.procfile)
+
+
+def _become(name: str, environment: Environment, procfile: Path) -> int:
+    try:
+        become(name, environment, procfile)
+    except StartError as error:
+        return _print_problem(error, 1)
 
 
 def warning_for(user: int) -> str:

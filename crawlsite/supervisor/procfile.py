@@ -119,18 +119,8 @@ def read_procfile(path: Path, environment: Environment, values: Mapping[str, str
 
     Raises StartError if a line uses a variable that `values` lacks.
     """
-    lines = [
-        line.split(":", 1)
-        for line in path.read_text().splitlines()
-        if ":" in line and not line.startswith("#")
-    ]
-    try:
-        commands = {kind.strip(): Template(command).substitute(values) for kind, command in lines}
-    except KeyError as error:
-        raise StartError(f"{path}: there is no setting {error}") from error
-    release = [
-        shlex.split(command) for command in commands.pop(RELEASE, "").split("&&") if command.strip()
-    ]
+    commands = _commands(path, values)
+    release = commands.pop(RELEASE, [])
     counts = {
         "worker": environment.workers,
         "demo": int(environment.demo),
@@ -140,9 +130,41 @@ def read_procfile(path: Path, environment: Environment, values: Mapping[str, str
     return Processes(
         release=release,
         commands={
-            kind if count == 1 else f"{kind}.{number}": shlex.split(command)
-            for kind, command in commands.items()
+            kind if count == 1 else f"{kind}.{number}": command
+            for kind, [command] in commands.items()
             for count in [counts.get(kind, 1)]
             for number in range(1, count + 1)
         },
     )
+
+
+def commands_of(name: str, path: Path, values: Mapping[str, str]) -> list[list[str]]:
+    """Return the words of each command of one line: of `release` one or more, of a process one.
+
+    Raises StartError for a name that is in no line, or a variable that `values` lacks.
+    """
+    commands = _commands(path, values)
+    if name not in commands:
+        raise StartError(f"{path}: there is no line {name!r}, but {', '.join(commands)}")
+    return commands[name]
+
+
+def _commands(path: Path, values: Mapping[str, str]) -> dict[str, list[list[str]]]:
+    """The commands of each line, by its name; only `release` has several, joined by `&&`."""
+    lines = [
+        line.split(":", 1)
+        for line in path.read_text().splitlines()
+        if ":" in line and not line.startswith("#")
+    ]
+    try:
+        words = {kind.strip(): Template(command).substitute(values) for kind, command in lines}
+    except KeyError as error:
+        raise StartError(f"{path}: there is no setting {error}") from error
+    return {
+        kind: [
+            shlex.split(command)
+            for command in (text.split("&&") if kind == RELEASE else [text])
+            if command.strip()
+        ]
+        for kind, text in words.items()
+    }

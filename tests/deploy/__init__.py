@@ -1,0 +1,1 @@
+"""The ways to install: each runs the processes of the Procfile, and its files are valid."""

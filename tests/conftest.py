@@ -36,6 +36,7 @@ from tests.databases import kept_connections, rolled_back
 from tests.databases.emptying import empty_database
 from tests.databases.shared_rows import SHARED
 from tests.databases.template import migrated_template
+from tests.forked import share_server
 from tests.nameserver import serve_names
 from tests.processes.starting import compiled_meanwhile, dealt
 from tests.servers import serve_site
@@ -113,6 +114,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     Pages are imported and compiled once, and not by each process that is forked.
     """
     if session.config.option.processes > 1:
+        if any(item.get_closest_marker("slow") for item in session.items):
+            share_server()
         import_pages()
     gc.freeze()
     gc.set_threshold(50_000)

@@ -2,7 +2,8 @@
 their modules.
 
 A new Python would spend two seconds of the processor on that. Each process reads its settings from
-its own environment; no module stores a setting when it is imported, and none should.
+its own environment; no module stores a setting when it is imported, and none should. The processes
+of the suite share the process that is forked.
 """
 
 from __future__ import annotations
@@ -14,12 +15,31 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from multiprocessing import forkserver
 from pathlib import Path
 
 from crawlsite.env import BASE_DIR
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.imported"])
+
+
+class SharedForkServer(forkserver.ForkServer):
+    """The server of this process, or that of the process that this one was forked from: it is no
+    child of this one, which cannot ask whether it lives. It lives as long as one of them.
+    """
+
+    def ensure_running(self) -> None:
+        with suppress(ChildProcessError):
+            super().ensure_running()
+
+
+def share_server() -> None:
+    """Start the server for this process and for all that are forked from it."""
+    forkserver._forkserver.ensure_running()
+
+
+forkserver._forkserver.__class__ = SharedForkServer
 
 
 class Program:

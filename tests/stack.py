@@ -19,6 +19,7 @@ from rq import Queue
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
 from crawling.jobs.rq_jobs import IDLE, SHIFTS
 from tests.forked import Program
+from tests.polling import pause
 
 WORKER = [
     "rqworker",
@@ -123,13 +124,8 @@ def work_process_of(worker: Program) -> psutil.Process | None:
 
 
 def wait_until(condition: Callable[[], object], *, seconds: float = 90.0) -> None:
-    """Check the condition again and again until it is true; fail when that takes too long.
-
-    The longer it has taken, the rarer are the checks, down to ten a second: a check takes
-    milliseconds of the processor, which the awaited processes need.
-    """
+    """Check the condition again and again until it is true; fail when that takes too long."""
     began = time.monotonic()
     while not condition():
-        passed = time.monotonic() - began
-        assert passed < seconds, "it did not come to pass"
-        time.sleep(min(0.1, max(0.02, passed / 20)))
+        assert time.monotonic() - began < seconds, "it did not come to pass"
+        pause(began)

@@ -13,6 +13,8 @@ import psutil
 import pytest
 import requests
 
+from tests.polling import pause
+
 PROJECT = Path(__file__).resolve().parent.parent.parent
 #: the password that the first administrator chooses in tests
 OWN_PASSWORD = "one of my own"
@@ -73,22 +75,23 @@ def eventually(what: Callable[[], object], seconds: float = 90) -> None:
     """Wait until `what` is true; too short a limit makes tests fail, too long a one costs
     nothing.
     """
-    until = time.monotonic() + seconds
+    began = time.monotonic()
     while not what():
-        assert time.monotonic() < until, "it never came true"
-        time.sleep(0.02)
+        assert time.monotonic() < began + seconds, "it never came true"
+        pause(began)
 
 
 def eventually_moving(
     what: Callable[[], object], moves: Callable[[], object], seconds: float
 ) -> None:
     """Wait until `what` is true; fail when the value of `moves` has not changed for `seconds`."""
-    last, until = moves(), time.monotonic() + seconds
+    began = time.monotonic()
+    last, until = moves(), began + seconds
     while not what():
         if (latest := moves()) != last:
             last, until = latest, time.monotonic() + seconds
         assert time.monotonic() < until, f"nothing has moved for {seconds} s: {last}"
-        time.sleep(0.05)
+        pause(began)
 
 
 def still_running(pids: list[int]) -> list[int]:

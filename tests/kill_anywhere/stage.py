@@ -84,19 +84,29 @@ class Stage:
     ) -> None:
         self.place, self.settings = place, settings
         self.product = Supervisor(place, procfile, **settings)
+        self._connection: psycopg.Connection | None = None
 
     def ask(self, sql: str, *values: object) -> list[tuple]:
-        with psycopg.connect(
-            database_url(self.place), autocommit=True, connect_timeout=2
-        ) as connection:
-            return connection.execute(sql, values).fetchall()
+        """Ask on a connection that is kept: a new one costs the server more than the question."""
+        if self._connection is None:
+            self._connection = psycopg.connect(
+                database_url(self.place), autocommit=True, connect_timeout=2
+            )
+        return self._connection.execute(sql, values).fetchall()
 
     def hears(self, sql: str, *values: object) -> list[tuple]:
         """Ask like `ask`, but a server that may just be down."""
         try:
             return self.ask(sql, *values)
         except psycopg.OperationalError:
+            self.close()
             return []
+
+    def close(self) -> None:
+        """Close the connection: a question after this opens another."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
     def manage(self, *words: str) -> str:
         env = environment(STATE_DIR=str(self.place), **self.settings)
@@ -227,5 +237,6 @@ def staged(prepared: Path, place: Path) -> Iterator[Stage]:
         stage.await_workers()
         yield stage
     finally:
+        stage.close()
         stage.product.process.terminate()
         stage.product.process.wait(timeout=60)

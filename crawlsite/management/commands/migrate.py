@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
@@ -48,7 +51,21 @@ class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         refuse_older(options["database"])
         refuse_orphans(options["database"])
-        super().handle(*args, **options)
+        with garbage_collected_rarely():
+            super().handle(*args, **options)
+
+
+@contextmanager
+def garbage_collected_rarely() -> Iterator[None]:
+    """For Django's models of each state between two migrations, which are garbage in cycles: with
+    the usual threshold the search for them takes a quarter of the time. This takes 30 MB.
+    """
+    usual = gc.get_threshold()
+    gc.set_threshold(200_000, 10, 1_000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def refuse_older(database: str) -> None:

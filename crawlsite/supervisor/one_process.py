@@ -24,7 +24,7 @@ def become(name: str, environment: Environment, procfile: Path) -> NoReturn:
     """
     values = variables(environment, platform=sys.platform)
     *before, last = commands_of(name, procfile, values)
-    child_env = env.for_child({**values, "STATE_DIR": str(environment.state_dir)})
+    child_env = env.child_environment({**values, "STATE_DIR": str(environment.state_dir)})
     for command in before:
         prepare(command, env=child_env, pause=time.sleep)
     os.chdir(BASE_DIR)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from crawling.models import Page
 from crawling.web.rendering.types import DoorRefusal
-from crawling.web.statuses import explain
+from crawling.web.statuses import status_sentence
 
 WORDS = {
     DoorRefusal.BY_CRAWL: "not requested: this crawl excludes it",
@@ -58,4 +58,4 @@ def faults_of(page: Page) -> PageFaults:
 
 def _in_words(reason: str) -> str:
     """reason: a DoorRefusal or an HTTP status."""
-    return explain(int(reason)) if reason.isdecimal() else WORDS[DoorRefusal(reason)]
+    return status_sentence(int(reason)) if reason.isdecimal() else WORDS[DoorRefusal(reason)]

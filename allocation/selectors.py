@@ -205,8 +205,8 @@ def _requests_in_turn(pool: int, wanted: Collection[int] | None) -> list[Request
 
 
 def _split_off_idle(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
-    """Separate the processes that hold nothing into those that can always finish last, and those
-    that claim more than reservations leave.
+    """Separate the processes without units into those that can always finish last, and those whose
+    claim exceeds the capacity without reservations.
     """
     most, empty = (
         tuple(books.pool.capacity),

@@ -64,7 +64,8 @@ class UnitWords:
 
     def read(self, text: str, *, like: int) -> int | None:
         """The units of an amount as users write it: `60`, `1,024`, `1.5 GB`; without a unit, in the
-        unit of another amount. None if it is no amount, as `1,5`, which may mean 1.5 or 15.
+        unit of another amount. None for text that is no amount, or that is ambiguous, such as
+        `1,5`.
         """
         digits = len(text) - len(text.lstrip("0123456789.,"))
         number, unit = text[:digits], text[digits:].strip().upper()

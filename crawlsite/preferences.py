@@ -132,8 +132,8 @@ class PreferenceMiddleware:
 
 
 def _preference_of_request(request: HttpRequest) -> Preference | None:
-    """The user's preference. None without a log-in, and if the database does not answer, which the
-    page itself reports.
+    """The user's preference. None without a log-in, or if the database does not answer; the page
+    reports that.
     """
     with suppress(DatabaseError):
         return preference_of(request.user) if request.user.is_authenticated else None

@@ -36,8 +36,7 @@ from experiments.workload import CLASSES, WorkloadJob
 EXPERIMENT_REF = "experiment/"
 #: how often a waiting thread checks its request without being woken
 LOOK_SECONDS = 5.0
-#: the time after its bound at which the pool ends a wait, in case this program was killed and could
-#: not end it, so that the pool does not serve a dead process
+#: the time after the bound at which the pool ends a wait itself, in case this program was killed
 GRACE_SECONDS = 5.0
 
 

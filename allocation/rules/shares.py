@@ -1,13 +1,13 @@
 """Shares of a pool: a reserve and a limit in each class for a group of processes. Pure.
 
 - *Limit.* The sum of the claims (Max) of a share's processes that hold something is at most the
-  limit. It is checked when a process that holds nothing starts. So a holder is within the limit
+  limit. The limit is checked when a process without units starts. So a holder is within the limit
   with all it may still ask for, and no limit ever refuses it anything.
 - *Reserve.* The part of its reserve that a share does not hold is kept for its own processes: a
   start of any other must leave it free, unless that start could then never be served.
 
-Both bind only processes that hold nothing, like turns, so the banker's proof does not change: a
-process that holds units waits only for units that are not free or not safe to grant.
+Like turns, both bind only processes without units, so the proof of the Banker's algorithm still
+holds: a process with units waits only for units that are not free or not safe to grant.
 """
 
 from __future__ import annotations

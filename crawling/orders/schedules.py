@@ -268,8 +268,8 @@ def zones() -> frozenset[str]:
 
 
 def zone_named(name: str) -> ZoneInfo | None:
-    """The time zone with this name. None if this machine does not know it, or no longer does, since
-    time zones come and go.
+    """The time zone with this name. None if this machine has no time zone of that name; time zones
+    are added and removed.
     """
     try:
         return ZoneInfo(name)

@@ -154,8 +154,9 @@ class CachedAnswer(TreeNode):
             reply.ttl,
             reply.resolve_ms,
         )
-        self.packed = " ".join(reply.addresses)  # one string is half the size of a tuple with one
-        # one object and not two equal ones
+        # one string takes half the memory of a tuple with one string
+        self.packed = " ".join(reply.addresses)
+        # one object in place of two equal ones
         self.canonical = answer.name if reply.canonical == answer.name else reply.canonical
         self.upstream, self.error = intern(reply.upstream), reply.error
         self.resolved_at, self.retry_at, self.fails = (

@@ -95,7 +95,7 @@ def process_limits_form(
         return LimitsAnswer(form, done=f"{page.title} of {row} is {page.done.rpartition(' ')[2]}.")
     preview = form.preview() if form.is_valid() and form.changes() else None
     if preview and preview.error:
-        form.refuse(preview.error)
+        form.show_refusal(preview.error)
     return LimitsAnswer(form, preview, is_unchanged=preview is None and not form.errors)
 
 

@@ -191,7 +191,7 @@ def explain_turns(
 def _explain_share_limit(
     asker: QueuedRequest, measures: Sequence[UnitWords], use: ShareUse, own: int
 ) -> Explanation:
-    terms, claimed = use.terms[own], use.claimed(own)
+    terms, claimed = use.terms[own], use.claimed_units(own)
     short = exceeded_classes(plus(claimed, asker.claim), terms.limits)
     parts = [
         f"{measures[j].amount(terms.limits[j])} ({measures[j].number(claimed[j])} claimed, "

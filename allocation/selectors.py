@@ -119,8 +119,8 @@ class _PoolRows:
                 one.pk,
                 one.ref,
                 one.name,
-                use.held(one.pk),
-                use.claimed(one.pk),
+                use.held_units(one.pk),
+                use.claimed_units(one.pk),
                 tuple(one.reserved),
                 tuple(one.limits),
                 active[one.pk],
@@ -313,7 +313,7 @@ def outcome_of(request_id: UUID) -> RequestOutcome | None:
         .filter(pk=request_id)
         .first()
     )
-    return RequestOutcome.of(found) if found else None
+    return RequestOutcome.from_request(found) if found else None
 
 
 def _process_row(row: Process, *, waits: bool) -> ProcessRow:

@@ -53,7 +53,7 @@ class UnitWords:
         """The unit in which an amount is shown: `MB/s`. A mere count has its own."""
         return self.number(like).partition(" ")[2] if self.is_size else self.unit
 
-    def written(self, units: int, *, like: int) -> str:
+    def amount_in_unit_of(self, units: int, *, like: int) -> str:
         """The amount in the unit of another amount, without that unit: `0.1` for 102 units like 60
         MB/s. Exact unless it is a fraction with many decimals.
         """

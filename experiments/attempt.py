@@ -61,7 +61,7 @@ class WaitRegistry:
             with self._lock:
                 del self._expected[request_id]
 
-    def wake(self) -> None:
+    def wake_served(self) -> None:
         """Wake the threads whose requests no longer wait: one query for all."""
         with self._lock:
             expected = dict(self._expected)
@@ -246,7 +246,7 @@ class RequestAttempt:
         if self.process is not None:
             self._context.leases.pop(self.process, None)
             finish_process(process=self.process)
-            self._context.waits.wake()
+            self._context.waits.wake_served()
 
 
 def amounts_by_key(amounts: Vector) -> Mapping[str, int]:

@@ -65,7 +65,7 @@ class QueuedRequest:
     set_aside: Vector = ()
 
     @classmethod
-    def of(
+    def from_share_use(
         cls,
         amounts: Vector,
         claim: Vector,
@@ -75,7 +75,9 @@ class QueuedRequest:
         holds: bool,
         priority: int,
     ) -> QueuedRequest:
-        return cls(amounts, holds, priority, claim, use.claim_left(share), use.set_aside(share))
+        return cls(
+            amounts, holds, priority, claim, use.claim_left(share), use.units_set_aside(share)
+        )
 
     @property
     def is_within_share(self) -> bool:

@@ -42,11 +42,11 @@ class ShareUse:
     terms: Mapping[int, ShareTerms]
     members: tuple[Member, ...]
 
-    def claimed(self, share: int) -> Vector:
+    def claimed_units(self, share: int) -> Vector:
         """The sum of the claims of those processes of a share that hold something."""
         return self._sum(share, (one.maximum for one in self.members if one.share == share))
 
-    def held(self, share: int) -> Vector:
+    def held_units(self, share: int) -> Vector:
         return self._sum(share, (one.allocation for one in self.members if one.share == share))
 
     def holders(self, share: int) -> list[str]:
@@ -59,15 +59,15 @@ class ShareUse:
         """
         if share is None:
             return None
-        entries = zip(self.terms[share].limits, self.claimed(share), strict=True)
+        entries = zip(self.terms[share].limits, self.claimed_units(share), strict=True)
         return tuple(NO_LIMIT if limit == NO_LIMIT else limit - used for limit, used in entries)
 
     def unused_reserve(self, share: int) -> Vector:
         """The part of the share's reserve that its processes do not hold."""
-        entries = zip(self.terms[share].reserved, self.held(share), strict=True)
+        entries = zip(self.terms[share].reserved, self.held_units(share), strict=True)
         return tuple(max(0, reserved - held) for reserved, held in entries)
 
-    def set_aside(self, own: int | None) -> Vector:
+    def units_set_aside(self, own: int | None) -> Vector:
         """The parts of the other shares' reserves that these shares do not hold. Empty without
         shares.
         """

@@ -150,7 +150,7 @@ def _serve_in_turn(bank: Bank, most: int) -> int:
             line.note_refused(process, verdict)
             continue
         if granted == most:
-            bank.post(OutboxKind.PUMP)
+            bank.post_message(OutboxKind.PUMP)
             break
         bank.grant(request, decision)
         granted += 1

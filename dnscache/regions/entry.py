@@ -173,7 +173,7 @@ class CachedAnswer(TreeNode):
             if previous.status.is_failure == self.status.is_failure:
                 self.cost_ms += round((1 - NEWEST_SHARE) * (previous.cost_ms - self.cost_ms))
             self.hits, self.last_access = previous.hits, previous.last_access
-            self.touch(now)
+            self.count_hit(now)
         self.region = _region_of(self, previous)
 
     @property
@@ -207,7 +207,7 @@ class CachedAnswer(TreeNode):
     def addresses(self) -> tuple[str, ...]:
         return tuple(self.packed.split())
 
-    def touch(self, now: float) -> None:
+    def count_hit(self, now: float) -> None:
         self.hits = decayed_hits(self.hits, now - self.last_access)
         self.last_access = now
 

@@ -67,7 +67,7 @@ class CacheSpace:
         entry = self.find(name)
         if entry is None or now >= entry.fresh_until:
             return None
-        entry.touch(now)
+        entry.count_hit(now)
         return entry
 
     def find(self, name: str) -> CachedAnswer | None:

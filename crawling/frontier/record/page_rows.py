@@ -206,7 +206,7 @@ class KnownContents:
             self._urls[digest] = url_id  # moved to the end, so that contents with many copies stay
         return url_id
 
-    def peek(self, digest: bytes) -> int | None:
+    def known_url(self, digest: bytes) -> int | None:
         """The known URL with this content. May be called by any thread."""
         return self._urls.get(digest)
 

@@ -184,7 +184,7 @@ def pack_links(links: ElementLinks, places: LinkPlacement) -> bytes:
         count += len(kept)
         relations = _head_relations(urls, elements) if tag == "link" else []
         relations = relations[: len(kept)] or places.relations(tag, kept)
-        columns = list(first)[: len(kept)], relations, texts, places.of(tag, kept)
+        columns = list(first)[: len(kept)], relations, texts, places.places_of(tag, kept)
         blocks += _block_of_links(tag, name or "", columns)
     return _pack_blocks(blocks)
 
@@ -289,7 +289,7 @@ class LinkPlacement:
         known = self._relations
         return [known.get(element, "") for element in elements] if known else []
 
-    def of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
+    def places_of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
         """The place of each element, or empty. An empty list if no element has a place."""
         if not self._is_any:
             return []

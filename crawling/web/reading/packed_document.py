@@ -122,7 +122,7 @@ class Unpacker:
             base=base,
             script_sign=ScriptSign(scripts),
         )
-        facts = TextFacts.of(
+        facts = TextFacts.from_values(
             abstract,
             _read_number(simhash) if simhash else None,
             _unpacked_key(key),

@@ -210,15 +210,6 @@ def _explain_share_limit(
     )
 
 
-def excess_sentence(keys: Sequence[str], request: Vector, need: Vector) -> str:
-    """The classes in which the request exceeds Need: `memory: 5 asked, at most 3`."""
-    return "; ".join(
-        f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}"
-        for key, r, n in zip(keys, request, need, strict=True)
-        if r > n
-    )
-
-
 def _explain_unavailable(
     state: State, parties: Parties, process: int, request: Vector
 ) -> Explanation:

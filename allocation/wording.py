@@ -152,3 +152,12 @@ def whole_number(text: str | None, *, most_digits: int = 18) -> int | None:
     """
     is_number = text and text.isascii() and text.isdigit() and len(text) <= most_digits
     return int(text) if text and is_number else None
+
+
+def excess_sentence(keys: Sequence[str], request: Sequence[int], need: Sequence[int]) -> str:
+    """The classes in which the request exceeds Need: `memory: 5 asked, at most 3`."""
+    return "; ".join(
+        f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}"
+        for key, r, n in zip(keys, request, need, strict=True)
+        if r > n
+    )

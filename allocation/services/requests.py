@@ -28,7 +28,6 @@ from allocation.models import (
     RequestKind,
     RequestState,
 )
-from allocation.reasons import excess_sentence
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, Vector
 from allocation.rules.fairness import QueueVerdict
@@ -39,6 +38,7 @@ from allocation.services.rows import is_request_known
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import asker_of, first_request_ahead, queue_reason, settle_turn
 from allocation.values import RequestOutcome
+from allocation.wording import excess_sentence
 
 
 def request_resources(

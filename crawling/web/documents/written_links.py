@@ -68,9 +68,8 @@ ATTRIBUTES = {
 }
 #: a style sheet without any of these has no link
 IN_STYLES = ("url(", "@import")
-#: Text and place of a link usually take half a microsecond. In a tree of elements that are nested a
-#: hundred thousand times each takes milliseconds, so after this time the texts and places of the
-#: remaining links are left out.
+#: Text and place of a link take half a microsecond, or milliseconds under a hundred thousand nested
+#: elements. After this time the texts and places of the remaining links are left out.
 MOST_SECONDS = 0.02
 LINK_SECONDS = 1e-5
 LOOK_EVERY = 64

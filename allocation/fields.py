@@ -34,8 +34,8 @@ class AnyUnit(models.Func):
 
 
 def run_reference(process: str = "") -> Coalesce:
-    """The first two parts of a process's reference, which the run's processes share; its id if it
-    has none.
+    """The part of a process's reference that all processes of its run share; without a reference,
+    the id of the process.
 
     process: the prefix of the process's fields.
     """

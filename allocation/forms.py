@@ -91,10 +91,10 @@ class LimitsForm(forms.Form):
             for name, (old, new) in self.changes().items()
         ]
 
-    def new(self) -> dict[str, int]:
+    def new_limits(self) -> dict[str, int]:
         return {key: to for key, (_, to) in self.changes().items() if to is not None}
 
-    def refuse(self, error: AllocationError) -> None:
+    def show_refusal(self, error: AllocationError) -> None:
         """Show an error at the field of its resource, or above all fields if it has no resource."""
         resource = error.facts.get("resource")
         measures = filter(None, map(_measure_of_field, self.fields.values()))
@@ -117,7 +117,7 @@ class LimitsForm(forms.Form):
             if self.changes():
                 self.make_change(override)
         except AllocationError as error:
-            self.refuse(error)
+            self.show_refusal(error)
             return False
         return True
 
@@ -170,7 +170,7 @@ class CapacityForm(PoolForm):
         self.add_classes(classes, pool.capacity, [f"Available: {part}." for part in parts])
 
     def limits(self) -> PoolLimits:
-        return PoolLimits(capacity=self.new())
+        return PoolLimits(capacity=self.new_limits())
 
 
 class TurnsForm(PoolForm):
@@ -204,7 +204,7 @@ class TurnsForm(PoolForm):
         )
 
     def limits(self) -> PoolLimits:
-        new = self.new()
+        new = self.new_limits()
         limit = new.pop(self.LIMIT, None)
         return PoolLimits(reserved=new, bypass_limit=limit)
 
@@ -300,7 +300,7 @@ class ClaimForm(ProcessForm):
         )
 
     def limits(self) -> ProcessLimits:
-        return ProcessLimits(maximum=self.new())
+        return ProcessLimits(maximum=self.new_limits())
 
 
 class PriorityForm(ProcessForm):
@@ -318,7 +318,7 @@ class PriorityForm(ProcessForm):
         self.fields["priority"].initial = process.priority
 
     def limits(self) -> ProcessLimits:
-        return ProcessLimits(priority=self.new().get("priority"))
+        return ProcessLimits(priority=self.new_limits().get("priority"))
 
 
 class NewClassForm(LimitsForm):

@@ -41,8 +41,8 @@ def retry_on_conflict(work: Callable[[], T], *, attempts: int, through_breaks: b
     up to `attempts` times in all. Within a transaction of the caller it is done once, since its
     failure ends that transaction.
 
-    through_breaks: whether to repeat it after a break of the connection, too. It may have been
-    committed just before, so `work` must be harmless when done twice.
+    through_breaks: whether to repeat it after a break of the connection, too. The lost transaction
+    may have been committed, so `work` must be idempotent.
     """
     for attempt in range(1, attempts + 1):
         try:

@@ -1,8 +1,8 @@
 """Pages that edit limits, in the product and in the admin site: first the fields, then the pool's
 answer, then the change.
 
-Not a form's `save` makes the change, nor a transaction of a page, but a service, which locks,
-checks, and serves waiting processes.
+A service makes the change, since it has to lock the pool, check the change, and serve waiting
+processes.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def process_limits_form(
         return LimitsAnswer(form, done=f"{page.title} of {row} is {page.done.rpartition(' ')[2]}.")
     preview = form.preview() if form.is_valid() and form.changes() else None
     if preview and preview.error:
-        form.refuse(preview.error)
+        form.show_refusal(preview.error)
     return LimitsAnswer(form, preview, is_unchanged=preview is None and not form.errors)
 
 

@@ -1,5 +1,5 @@
-"""The state of a pool, and processes in it that wait for units of one another, which only pools
-without the safety check have.
+"""The state of a pool, and its deadlocked processes, which only pools without the safety
+check have.
 """
 
 from __future__ import annotations

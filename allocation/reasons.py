@@ -191,7 +191,7 @@ def explain_turns(
 def _explain_share_limit(
     asker: QueuedRequest, measures: Sequence[UnitWords], use: ShareUse, own: int
 ) -> Explanation:
-    terms, claimed = use.terms[own], use.claimed(own)
+    terms, claimed = use.terms[own], use.claimed_units(own)
     short = exceeded_classes(plus(claimed, asker.claim), terms.limits)
     parts = [
         f"{measures[j].amount(terms.limits[j])} ({measures[j].number(claimed[j])} claimed, "
@@ -207,15 +207,6 @@ def _explain_share_limit(
         short=_short_classes(
             measures, {j: claimed[j] + asker.claim[j] - terms.limits[j] for j in short}
         ),
-    )
-
-
-def excess_sentence(keys: Sequence[str], request: Vector, need: Vector) -> str:
-    """The classes in which the request exceeds Need: `memory: 5 asked, at most 3`."""
-    return "; ".join(
-        f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}"
-        for key, r, n in zip(keys, request, need, strict=True)
-        if r > n
     )
 
 

@@ -119,8 +119,8 @@ class _PoolRows:
                 one.pk,
                 one.ref,
                 one.name,
-                use.held(one.pk),
-                use.claimed(one.pk),
+                use.held_units(one.pk),
+                use.claimed_units(one.pk),
                 tuple(one.reserved),
                 tuple(one.limits),
                 active[one.pk],
@@ -205,8 +205,8 @@ def _requests_in_turn(pool: int, wanted: Collection[int] | None) -> list[Request
 
 
 def _split_off_idle(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
-    """Separate the processes that hold nothing into those that can always finish last, and those
-    that claim more than reservations leave.
+    """Separate the processes without units into those that can always finish last, and those whose
+    claim exceeds the capacity without reservations.
     """
     most, empty = (
         tuple(books.pool.capacity),
@@ -313,7 +313,7 @@ def outcome_of(request_id: UUID) -> RequestOutcome | None:
         .filter(pk=request_id)
         .first()
     )
-    return RequestOutcome.of(found) if found else None
+    return RequestOutcome.from_request(found) if found else None
 
 
 def _process_row(row: Process, *, waits: bool) -> ProcessRow:

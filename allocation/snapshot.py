@@ -107,8 +107,8 @@ class HolderRelease:
     amounts: dict[str, int]
     #: the units in words
     units: tuple[str, ...]
-    #: how much earlier this would be than after a shift of the usual length, in seconds, if that is
-    #: known
+    #: the seconds by which the release would be earlier than after a shift of the usual length;
+    #: None if unknown
     seconds_sooner: float | None
 
 
@@ -190,7 +190,7 @@ class BankView:
     #: the processes that might not finish, if the state is unsafe
     stuck: tuple[ProcessRow, ...]
     waiting: tuple[WaitRow, ...]
-    #: those of `stuck` that wait for units of one another, so that none of them can finish
+    #: the processes of `stuck` that are deadlocked: each waits for units of another one
     deadlocked: tuple[ProcessRow, ...] = ()
     #: the processes whose units are reserved
     reserved: tuple[ProcessRow, ...] = ()

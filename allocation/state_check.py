@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from allocation.errors import RequestExceedsNeed
-from allocation.reasons import Parties, Party, excess_sentence, explain
+from allocation.reasons import Parties, Party, explain
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, State, Vector
 from allocation.wait_ends import capacity_of_classes
-from allocation.wording import UnitWords, first_few_in_words, joined_in_words
+from allocation.wording import UnitWords, excess_sentence, first_few_in_words, joined_in_words
 
 EXCEEDS_NEED = "exceeds_need"
 

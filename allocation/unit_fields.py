@@ -75,7 +75,11 @@ class UnitsField(forms.Field):
         )
 
     def prepare_value(self, value: Any) -> Any:
-        return self.unit_words.written(value, like=self.like) if isinstance(value, int) else value
+        return (
+            self.unit_words.amount_in_unit_of(value, like=self.like)
+            if isinstance(value, int)
+            else value
+        )
 
     def to_python(self, value: Any) -> int | None:
         text = str(value or "").strip()

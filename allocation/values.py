@@ -42,7 +42,7 @@ class RequestOutcome:
         return cls(request_id, RequestState.GRANTED, BankVerdict.GRANT, grant_id, epoch, "")
 
     @classmethod
-    def of(cls, request: Request) -> RequestOutcome:
+    def from_request(cls, request: Request) -> RequestOutcome:
         """The outcome of a request that was not rejected. Its `grant` is loaded if it is
         missing.
         """

@@ -215,7 +215,7 @@ def _explain_turns(
 
 def _queued_request(request: Request, use: ShareUse) -> QueuedRequest:
     process = request.process
-    return QueuedRequest.of(
+    return QueuedRequest.from_share_use(
         tuple(request.amounts),
         tuple(process.max_claim),
         use,

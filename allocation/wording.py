@@ -53,7 +53,7 @@ class UnitWords:
         """The unit in which an amount is shown: `MB/s`. A mere count has its own."""
         return self.number(like).partition(" ")[2] if self.is_size else self.unit
 
-    def written(self, units: int, *, like: int) -> str:
+    def amount_in_unit_of(self, units: int, *, like: int) -> str:
         """The amount in the unit of another amount, without that unit: `0.1` for 102 units like 60
         MB/s. Exact unless it is a fraction with many decimals.
         """
@@ -64,7 +64,8 @@ class UnitWords:
 
     def read(self, text: str, *, like: int) -> int | None:
         """The units of an amount as users write it: `60`, `1,024`, `1.5 GB`; without a unit, in the
-        unit of another amount. None if it is no amount, as `1,5`, which may mean 1.5 or 15.
+        unit of another amount. None for text that is no amount, or that is ambiguous, such as
+        `1,5`.
         """
         digits = len(text) - len(text.lstrip("0123456789.,"))
         number, unit = text[:digits], text[digits:].strip().upper()
@@ -151,3 +152,12 @@ def whole_number(text: str | None, *, most_digits: int = 18) -> int | None:
     """
     is_number = text and text.isascii() and text.isdigit() and len(text) <= most_digits
     return int(text) if text and is_number else None
+
+
+def excess_sentence(keys: Sequence[str], request: Sequence[int], need: Sequence[int]) -> str:
+    """The classes in which the request exceeds Need: `memory: 5 asked, at most 3`."""
+    return "; ".join(
+        f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}"
+        for key, r, n in zip(keys, request, need, strict=True)
+        if r > n
+    )

@@ -73,7 +73,7 @@ def change_preference(user: User, given: Mapping[str, Any]) -> None:
     Preference.objects.update_or_create(user=user, defaults=dict(given))
 
 
-def keep_filters(user: User, filters: Mapping[str, str]) -> None:
+def store_filters(user: User, filters: Mapping[str, str]) -> None:
     """Store the last filter of each list. This usually takes one query, since each view of a list
     may change it.
     """
@@ -132,8 +132,8 @@ class PreferenceMiddleware:
 
 
 def _preference_of_request(request: HttpRequest) -> Preference | None:
-    """The user's preference. None without a log-in, and if the database does not answer, which the
-    page itself reports.
+    """The user's preference. None without a log-in, or if the database does not answer; the page
+    reports that.
     """
     with suppress(DatabaseError):
         return preference_of(request.user) if request.user.is_authenticated else None
@@ -150,7 +150,7 @@ def _store_filter(request: HttpRequest, response: HttpResponse, kept: Preference
     query = urlencode(asked)
     if len(query) <= LONGEST and query != kept.filters.get(name, ""):
         with suppress(DatabaseError):
-            keep_filters(cast("User", request.user), {**kept.filters, name: query})
+            store_filters(cast("User", request.user), {**kept.filters, name: query})
 
 
 def preferences_in_pages(request: HttpRequest) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def _typed_fields(request: HttpRequest) -> dict[str, Any]:
 
 
 @authenticated(needs="", methods=("POST",))
-def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
+def store_refresh_seconds(request: AuthenticatedRequest) -> HttpResponse:
     """Store the interval of live pages.
 
     Only pace.js sends this, since without scripts no page is live.
@@ -254,7 +254,7 @@ def keep_refresh(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @authenticated(needs="", methods=("POST",))
-def keep_look(request: AuthenticatedRequest) -> HttpResponse:
+def store_look(request: AuthenticatedRequest) -> HttpResponse:
     """Store the chosen `theme` or `density`, or whether the first steps are hidden, and show the
     page again.
     """

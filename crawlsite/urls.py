@@ -17,8 +17,8 @@ from crawlsite.help import render_document as help_page
 from crawlsite.news import feed as news_feed
 from crawlsite.news import read_page as read_news
 from crawlsite.overview import attention_count, attention_page, numbers_csv, overview
-from crawlsite.preferences import keep_look, keep_refresh
 from crawlsite.preferences import preferences_page as preferences_page
+from crawlsite.preferences import store_look, store_refresh_seconds
 from crawlsite.shared_report import report
 from crawlsite.tokens import own_tokens_page, revoke_posted_token
 
@@ -54,8 +54,8 @@ urlpatterns = [
     path("account/tokens/", own_tokens_page, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", revoke_posted_token, name="revoke-token"),
     path("account/preferences/", preferences_page, name="preferences"),
-    path("account/refresh/", keep_refresh, name="refresh"),
-    path("account/look/", keep_look, name="look"),
+    path("account/refresh/", store_refresh_seconds, name="refresh"),
+    path("account/look/", store_look, name="look"),
     path("health/", health, name="health"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),

@@ -14,8 +14,8 @@ from crawlsite.middleware.secret_addresses import hide_secrets_in_gunicorn_logs
 from crawlsite.private_files import keep_private
 from crawlsite.supervisor.preload import import_pages
 
-#: the longest time for which a thread that only sends a refusal waits for a thread that renders a
-#: page; Python's default is 5 ms
+#: the interval after which a thread that renders a page lets other threads run; Python's default is
+#: 5 ms
 SWITCH_SECONDS = 0.001
 #: the seconds for which a thread keeps its connection to PostgreSQL; a new connection takes longer
 #: than most pages

@@ -83,7 +83,7 @@ class AnswerCache:
         entry = self.find(name, now)
         if entry is None or not entry.may_be_served(now):
             return None
-        entry.touch(now)
+        entry.count_hit(now)
         return entry
 
     def find(self, name: str, now: float) -> CachedAnswer | None:
@@ -123,7 +123,7 @@ class AnswerCache:
         """The number of rows of earlier processes that are not unpacked yet."""
         return len(self._packed_rows)
 
-    def domains(self, *, text: str, after: str, most: int) -> list[tuple[str, int]]:
+    def registered_names(self, *, text: str, after: str, most: int) -> list[tuple[str, int]]:
         """Up to `most` registered names of table 1 that contain `text`, in alphabetical order from
         behind `after`, each with the number of names in its tree.
         """

@@ -83,7 +83,7 @@ class CacheReadServer:
     ) -> dict[str, Any]:
         if domain:
             return _domain_answer(self._memory, domain)
-        found = self._memory.domains(text=text, after=after, most=most)
+        found = self._memory.registered_names(text=text, after=after, most=most)
         return {"packed": self._memory.packed, "domains": found}
 
 

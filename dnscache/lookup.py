@@ -45,7 +45,7 @@ class ExchangeOutcome(Enum):
     ANSWERED = "answered"
     #: one or both questions got an error, or no server was listening
     FAILED = "failed"
-    #: one or both questions had no answer within the time of a try
+    #: a question had no answer within the time of a try
     SILENT = "silent"
 
 
@@ -242,8 +242,8 @@ def _receive_answer(
 def _await_answer(query: bytes, sock: socket, server: Server, until: float) -> ParsedResponse:
     """Wait for the answer and drop other packets. Raises TimeoutError when there is none in time.
 
-    An answer with changed letters may be forged. It counts if the server is known to change
-    letters: TCP, which others cannot forge, has shown that, or is not available.
+    An answer with changed letters may be forged. Such an answer counts if the server is known to
+    change letters: an answer by TCP, which cannot be forged, showed that, or TCP is not available.
     """
     strays = 0
     while (left := until - time.monotonic()) > 0:

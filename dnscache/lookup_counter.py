@@ -64,7 +64,7 @@ class LookupCounter:
             for status in (status for status in DnsStatus if status in gained):
                 self._counts["failed" if status.is_failure else "answered"] += gained[status]
 
-    def tell(self) -> None:
+    def store_counts(self) -> None:
         """Add these counts to the current minute's row."""
         with self._lock:
             counts, waits, waited = self._counts, self._waits, self._waited

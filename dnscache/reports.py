@@ -151,7 +151,7 @@ class NameLeafOut(Schema):
 
 class NameBranchOut(Schema):
     """A second-level name, or the registered one, with the third-level names below it; `entry` is
-    null if only those are known.
+    null if the name itself has no answer.
     """
 
     name: str

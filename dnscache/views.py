@@ -221,7 +221,7 @@ def _redirect_back(request: HttpRequest) -> HttpResponse:
 
 
 def cache_file(kind: str) -> Download:
-    """The whole cache in the order of names: csv, json, or txt that reads like a zone, with
+    """The whole cache in the order of names: csv, json, or txt in the form of a zone file, with
     failures as comments.
     """
     rows = DnsEntry.objects.order_by("name").values(*FIELDS).iterator(chunk_size=2000)

@@ -36,8 +36,7 @@ from experiments.workload import CLASSES, WorkloadJob
 EXPERIMENT_REF = "experiment/"
 #: how often a waiting thread checks its request without being woken
 LOOK_SECONDS = 5.0
-#: the time after its bound at which the pool ends a wait, in case this program was killed and could
-#: not end it, so that the pool does not serve a dead process
+#: the time after the bound at which the pool ends a wait itself, in case this program was killed
 GRACE_SECONDS = 5.0
 
 
@@ -62,7 +61,7 @@ class WaitRegistry:
             with self._lock:
                 del self._expected[request_id]
 
-    def wake(self) -> None:
+    def wake_served(self) -> None:
         """Wake the threads whose requests no longer wait: one query for all."""
         with self._lock:
             expected = dict(self._expected)
@@ -247,7 +246,7 @@ class RequestAttempt:
         if self.process is not None:
             self._context.leases.pop(self.process, None)
             finish_process(process=self.process)
-            self._context.waits.wake()
+            self._context.waits.wake_served()
 
 
 def amounts_by_key(amounts: Vector) -> Mapping[str, int]:

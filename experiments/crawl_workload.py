@@ -57,8 +57,8 @@ class CrawlWorkload:
 def plan_crawls(*, crawls: int, seed: int) -> CrawlWorkload:
     """Draw the crawls.
 
-    The memory is enough for any two of them and one PDF; if three have begun and ask for a PDF's
-    memory at the same time, each may hold what another lacks.
+    The memory suffices for any two of them and one PDF. Three that request a PDF's memory at the
+    same time can deadlock.
     """
     draw = random.Random(seed)  # noqa: S311 - repeatable on purpose
     capacity = {

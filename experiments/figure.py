@@ -58,8 +58,8 @@ class PolicyLine:
 
     @property
     def small_dots(self) -> str:
-        """The requests within the bound, as the path of an SVG whose lines have round ends: with
-        thousands of requests, an element for each would take longer to write and to read.
+        """The requests within the bound, as one SVG path of dots: an element for each of thousands
+        of requests would be slow.
         """
         return _path_of_dots(dot for dot in self.dots if not dot.is_over)
 

@@ -41,8 +41,8 @@ HEADERS = {"User-Agent": "crawlsite-experiment", "Connection": "keep-alive"}
 
 
 class PolicyRun:
-    """Runs rounds of a workload under one policy, in a pool made for it, which is kept so that
-    users can look at it.
+    """Runs rounds of a workload under one policy, in a pool of its own, which stays for users to
+    inspect.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ class EventFilter:
     process: int = 0
     kind: str = ""
 
-    def of(self, pool: int) -> QuerySet[Event]:
+    def select_events(self, pool: int) -> QuerySet[Event]:
         found = Event.objects.filter(pool=pool)
         if self.process:
             found = found.filter(process=self.process)
@@ -42,7 +42,7 @@ class EventNeighbours:
 
 def neighbours_of_event(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
     """The neighbours of the event with this version. Takes one query."""
-    versions = filters.of(pool).values("version")
+    versions = filters.select_events(pool).values("version")
     return EventNeighbours(
         *_first_events_by_kind(
             pool,
@@ -59,7 +59,10 @@ def next_events_by_kind(
 ) -> dict[str, int | None]:
     """The version of the next event of each kind. process: 0 for all. Takes one query."""
     found = [
-        EventFilter(process, kind).of(pool).filter(version__gt=version).order_by("version")
+        EventFilter(process, kind)
+        .select_events(pool)
+        .filter(version__gt=version)
+        .order_by("version")
         for kind in kinds
     ]
     return dict(
@@ -83,7 +86,7 @@ def list_events(
     """The events of a pool, the newest first, and the version before which to continue; None at the
     end.
     """
-    found = filters.of(pool).select_related("process").order_by("-version")
+    found = filters.select_events(pool).select_related("process").order_by("-version")
     if before is not None:
         found = found.filter(version__lt=before)
     return cut_to_limit(list(found[: limit + 1]), limit, lambda event: event.version)

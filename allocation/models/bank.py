@@ -158,7 +158,7 @@ class Process(models.Model):
     is reaped, and writes with an older epoch are refused. `lease_until` is empty when no shift is
     alive. Only take_lease and renew_lease touch this row without the pool's lock, and only the
     columns of the lease. `kept_until` is set while an operator's pause keeps the units of an ended
-    shift. This is a reservation, and the pool does not assume that such a process finishes.
+    shift. These units are a reservation. The pool does not assume that the process finishes.
     """
 
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="processes")

@@ -280,8 +280,8 @@ def _estimate_sentence(
 def _holders_of_missing(
     waiter: WaitingRequest, available: Vector, tenants: Sequence[HoldingProcess]
 ) -> list[HoldingProcess]:
-    """The holders of units of the classes that have too few. If there is no such class because the
-    grant is only unsafe, all holders, since any of them may make it safe.
+    """The holders of units of the classes that have too few. If no class has too few, because the
+    grant is unsafe, all holders: a release by any of them may make it safe.
     """
     short = [
         j

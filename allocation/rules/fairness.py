@@ -2,18 +2,18 @@
 longer. Pure.
 
 A strict queue deadlocks: its head waits for units of a holder that is behind it in the queue. So
-turns bind only processes that hold nothing, and nothing here ever refuses one that holds something;
-a holder can finish, and gives back what it holds. Four rules:
+turns bind only processes without units. A process with units is never refused here: it can finish,
+and then releases them. Four rules:
 
 - *Bypass limit.* Waiters are served in turn, passing over those that can't be served yet. Once the
   first in turn has been passed `limit` times, a process that holds nothing may no longer pass it.
-  Only those that held something at that moment still can, a bounded number of times before they
-  finish; what they return then stays free until the first fits. One that the limit of its share
-  keeps back counts as first only for its own share: it would keep all others from units that it may
-  not have.
+  Only processes that had units at that moment still can, a bounded number of times before they
+  finish; the units that they release stay free until the first request fits. A request that has to
+  wait for the limit of its share is first only within its share: otherwise it would keep all others
+  from units that it may not have.
 - *Priority ages.* A start of priority p takes its turn as if it had arrived p * LIFT earlier. So
-  waiting lifts all alike, and of the starts that come after it a waiter is overtaken only by
-  those that come within (highest - its own priority) * LIFT: at most 20 minutes.
+  all requests rise equally as they wait. A later start overtakes a waiting one only if it comes
+  within (highest priority - priority of the waiting one) * LIFT, which is at most 20 minutes.
 - *Reserve.* The last `reserved` units of a class are left to urgent starts, and the units that
   other shares have set aside to those shares, unless a start could otherwise never be served.
 - *Limit of a share.* See `allocation.rules.shares`.
@@ -65,7 +65,7 @@ class QueuedRequest:
     set_aside: Vector = ()
 
     @classmethod
-    def of(
+    def from_share_use(
         cls,
         amounts: Vector,
         claim: Vector,
@@ -75,7 +75,9 @@ class QueuedRequest:
         holds: bool,
         priority: int,
     ) -> QueuedRequest:
-        return cls(amounts, holds, priority, claim, use.claim_left(share), use.set_aside(share))
+        return cls(
+            amounts, holds, priority, claim, use.claim_left(share), use.units_set_aside(share)
+        )
 
     @property
     def is_within_share(self) -> bool:

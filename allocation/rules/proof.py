@@ -13,8 +13,8 @@ from allocation.rules.replay import Breach, LedgerEntry, LedgerReplay
 #: after these events the state must be safe
 MUST_BE_SAFE = {"kept", "resumed"}
 LIMITS = {"capacity_set", "claim_changed"}
-#: the verdicts of turns and reserves. They bind only processes that hold nothing, so a process that
-#: waits for one of these reasons could have had the units
+#: the verdicts of turns and reserves. They bind only processes without units, so the units were
+#: available to a process that waits for one of these reasons
 TURNS = {"wait_turn", "wait_reserved", "wait_share"}
 
 

@@ -4,8 +4,8 @@ P6). Pure.
 *Recursion over the request set*: a process that can finish is taken, and the search goes on from
 there. **Global** looks at every process again at each step, those that finished too; **uncovered**
 only at those not covered yet. Both take a process as soon as it fits, and Work only grows, so
-neither ever has to go back: the recursion is a loop. They answer alike; global merely repeats
-questions whose answer cannot change, n for each of n steps even where all fit at once.
+neither ever has to go back: the recursion is a loop. Both give the same answer. Global repeats
+comparisons whose result cannot change: n in each of n steps.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Shares of a pool: a reserve and a limit in each class for a group of processes. Pure.
 
 - *Limit.* The sum of the claims (Max) of a share's processes that hold something is at most the
-  limit. It is checked when a process that holds nothing starts. So a holder is within the limit
+  limit. The limit is checked when a process without units starts. So a holder is within the limit
   with all it may still ask for, and no limit ever refuses it anything.
 - *Reserve.* The part of its reserve that a share does not hold is kept for its own processes: a
   start of any other must leave it free, unless that start could then never be served.
 
-Both bind only processes that hold nothing, like turns, so the banker's proof does not change: a
-process that holds units waits only for units that are not free or not safe to grant.
+Like turns, both bind only processes without units, so the proof of the Banker's algorithm still
+holds: a process with units waits only for units that are not free or not safe to grant.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class ShareUse:
     terms: Mapping[int, ShareTerms]
     members: tuple[Member, ...]
 
-    def claimed(self, share: int) -> Vector:
+    def claimed_units(self, share: int) -> Vector:
         """The sum of the claims of those processes of a share that hold something."""
         return self._sum(share, (one.maximum for one in self.members if one.share == share))
 
-    def held(self, share: int) -> Vector:
+    def held_units(self, share: int) -> Vector:
         return self._sum(share, (one.allocation for one in self.members if one.share == share))
 
     def holders(self, share: int) -> list[str]:
@@ -59,15 +59,15 @@ class ShareUse:
         """
         if share is None:
             return None
-        entries = zip(self.terms[share].limits, self.claimed(share), strict=True)
+        entries = zip(self.terms[share].limits, self.claimed_units(share), strict=True)
         return tuple(NO_LIMIT if limit == NO_LIMIT else limit - used for limit, used in entries)
 
     def unused_reserve(self, share: int) -> Vector:
         """The part of the share's reserve that its processes do not hold."""
-        entries = zip(self.terms[share].reserved, self.held(share), strict=True)
+        entries = zip(self.terms[share].reserved, self.held_units(share), strict=True)
         return tuple(max(0, reserved - held) for reserved, held in entries)
 
-    def set_aside(self, own: int | None) -> Vector:
+    def units_set_aside(self, own: int | None) -> Vector:
         """The parts of the other shares' reserves that these shares do not hold. Empty without
         shares.
         """

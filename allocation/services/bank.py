@@ -177,7 +177,7 @@ class Bank:
 
         deadline_seconds: only for a new request; a waiting one has its deadline already.
         """
-        self.flush()
+        self.write_changes()
         process = self.processes[request.process_id]
         written = write_grant(
             request,
@@ -196,7 +196,7 @@ class Bank:
         process.epoch, process.kept_until = write_shift(process), None
         self.has_begun = True
 
-    def settle(
+    def store_refusal(
         self,
         request: Request,
         state: RequestState,
@@ -224,9 +224,9 @@ class Bank:
                 is_waiting=state == RequestState.WAITING
             )
 
-    def withdraw(self, request: Request, state: RequestState, reason: str) -> None:
+    def end_wait(self, request: Request, state: RequestState, reason: str) -> None:
         """End a wait without a grant, because it is cancelled or expired."""
-        self.settle(request, state, reason=reason)
+        self.store_refusal(request, state, reason=reason)
         kind = EventKind.EXPIRED if state == RequestState.EXPIRED else EventKind.CANCELLED
         self.log_request(kind, request)
 
@@ -241,7 +241,7 @@ class Bank:
         ends_shift: bool = False,
     ) -> None:
         """Return units, from the newest open grants first, and log this. Raises LedgerBroken."""
-        self.flush()
+        self.write_changes()
         available, held = write_release(
             process,
             amounts,
@@ -256,7 +256,7 @@ class Bank:
         if ends_shift:
             process.lease_until, process.worker = None, ""
 
-    def log(
+    def log_event(
         self,
         kind: EventKind,
         process: Process | None = None,
@@ -298,12 +298,12 @@ class Bank:
         self.events.append(event)
         return event
 
-    def post(
+    def post_message(
         self, kind: OutboxKind, process: Process | None = None, epoch: int | None = None
     ) -> None:
         Outbox.objects.create(kind=kind, pool=self.pool, process=process, epoch=epoch)
 
-    def flush(self) -> None:
+    def write_changes(self) -> None:
         """Write the events so far, and the pool in the state after them. Later writes of the server
         come after these.
         """
@@ -315,7 +315,7 @@ class Bank:
         again.
         """
         if self.pool.is_safe or self.pool.version == self._version_before:
-            self.flush()
+            self.write_changes()
             return
         self.pool.is_safe = banker.find_safe_sequence(self.state()[0]) is not None
         self._write_pool()

@@ -45,7 +45,7 @@ def check_share_covers(
         return
     others = (0,) * len(claim)
     if holder is not None and any(holder.allocated):
-        others = banker.minus(bank.share_use.claimed(share), tuple(holder.max_claim))
+        others = banker.minus(bank.share_use.claimed_units(share), tuple(holder.max_claim))
     limits = bank.shares[share].limits
     for j in exceeded_classes(banker.plus(others, claim), limits):
         raise ClaimExceedsShare(
@@ -109,5 +109,5 @@ def check_safe(
     if not override.reason.strip():
         raise OverrideNeedsReason
     bank.pool.is_safe = False
-    bank.log(EventKind.OVERRIDDEN, reason=f"{override.by}: {override.reason.strip()}")
+    bank.log_event(EventKind.OVERRIDDEN, reason=f"{override.by}: {override.reason.strip()}")
     return stuck

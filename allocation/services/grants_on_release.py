@@ -74,8 +74,8 @@ class WaitQueue:
     def note_refused(self, process: Process, verdict: AnyVerdict) -> None:
         """Leave out requests that would be refused for the same reason.
 
-        They stay refused, since a grant lowers Available. Processes that hold something are not
-        left out, since the verdict on them depends on their own units.
+        These requests stay refused, since a grant lowers Available. Processes that hold something
+        are not left out, since the verdict on them depends on their own units.
         """
         if any(process.allocated):
             return
@@ -150,7 +150,7 @@ def _serve_in_turn(bank: Bank, most: int) -> int:
             line.note_refused(process, verdict)
             continue
         if granted == most:
-            bank.post(OutboxKind.PUMP)
+            bank.post_message(OutboxKind.PUMP)
             break
         bank.grant(request, decision)
         granted += 1

@@ -83,7 +83,7 @@ def _reap_pool(pool: int) -> list[ReapedShift]:
             .select_related("process")
         ):
             bank.processes.setdefault(request.process_id, request.process)
-            bank.withdraw(request, RequestState.EXPIRED, "The deadline passed.")
+            bank.end_wait(request, RequestState.EXPIRED, "The deadline passed.")
         grant_waiting_requests(bank)
         return reaped
 
@@ -94,7 +94,7 @@ def _reap(bank: Bank, process: Process) -> ReapedShift:
     process.epoch += 1
     process.save(update_fields=["epoch"])
     cancel_waits(bank, process)
-    bank.post(OutboxKind.REAPED, process, lost.epoch)
+    bank.post_message(OutboxKind.REAPED, process, lost.epoch)
     reason = f"The lease of epoch {lost.epoch} ran out."
     return_and_regrant(
         bank, process, tuple(process.allocated), EventKind.REAPED, reason, ends_shift=True

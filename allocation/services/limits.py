@@ -127,7 +127,7 @@ def _put_capacity(
         else check_safe(bank, available, CapacityWouldBeUnsafe, override)
     )
     bank.pool.capacity, bank.available = list(new), available
-    bank.log(EventKind.CAPACITY_SET, amounts=new, before=before)
+    bank.log_event(EventKind.CAPACITY_SET, amounts=new, before=before)
     return stuck
 
 
@@ -137,7 +137,7 @@ def _put_reserved(bank: Bank, units: Mapping[str, int]) -> None:
         named[j] if key in units else bank.pool.reserved[j] for j, key in enumerate(bank.keys)
     ]
     bank.pool.save(update_fields=["reserved"])
-    bank.log(EventKind.RESERVED_SET, amounts=tuple(bank.pool.reserved))
+    bank.log_event(EventKind.RESERVED_SET, amounts=tuple(bank.pool.reserved))
 
 
 def _put_bypass_limit(bank: Bank, limit: int) -> None:
@@ -146,7 +146,7 @@ def _put_bypass_limit(bank: Bank, limit: int) -> None:
     said = f"The bypass limit is {limit}, after {bank.pool.bypass_limit}."
     bank.pool.bypass_limit = limit
     bank.pool.save(update_fields=["bypass_limit"])
-    bank.log(EventKind.RULES_CHANGED, reason=said)
+    bank.log_event(EventKind.RULES_CHANGED, reason=said)
 
 
 def _put_claim(
@@ -168,7 +168,7 @@ def _put_claim(
         else check_safe(bank, bank.available, ClaimWouldBeUnsafe, override)
     )
     process.save(update_fields=["max_claim"])
-    bank.log(EventKind.CLAIM_CHANGED, process, amounts=claim)
+    bank.log_event(EventKind.CLAIM_CHANGED, process, amounts=claim)
     return stuck
 
 
@@ -182,4 +182,4 @@ def _put_priority(bank: Bank, process: Process, priority: int) -> None:
             request.created_at - asker_of(bank, process, tuple(request.amounts)).turn_advance
         )
         request.save(update_fields=["turn"])
-    bank.log(EventKind.PRIORITY_CHANGED, process, reason=said)
+    bank.log_event(EventKind.PRIORITY_CHANGED, process, reason=said)

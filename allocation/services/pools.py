@@ -85,7 +85,7 @@ def create_pool(
         for ordinal, new in enumerate(classes)
     )
     with locked_bank(pool.pk) as bank:
-        bank.log(EventKind.CREATED, amounts=tuple(capacity), before=(0,) * len(capacity))
+        bank.log_event(EventKind.CREATED, amounts=tuple(capacity), before=(0,) * len(capacity))
     pool.version = bank.pool.version
     return pool
 
@@ -171,7 +171,7 @@ def register_process(
             priority=priority,
             epoch=after_epoch,
         )
-        bank.log(EventKind.REGISTERED, process, amounts=claim, share=share)
+        bank.log_event(EventKind.REGISTERED, process, amounts=claim, share=share)
         return process
 
 
@@ -197,7 +197,7 @@ def add_resource_class(*, pool: int, new: NewClass) -> Pool:
         raise ClassKeyTaken(key=new.key) from error
     _append_class(row, new.capacity)
     with locked_bank(pool) as bank:
-        bank.log(
+        bank.log_event(
             EventKind.CLASS_ADDED,
             amounts=tuple(bank.pool.capacity),
             before=(*bank.available[:-1], 0),

@@ -88,7 +88,7 @@ class _PoolLimits:
     use: ShareUse
 
     @classmethod
-    def of(cls, pool: int) -> _PoolLimits:
+    def lock_and_read(cls, pool: int) -> _PoolLimits:
         row = Pool.objects.select_for_update(no_key=True).get(pk=pool)
         active = Process.objects.filter(pool=pool, state=ProcessState.ACTIVE).order_by("pk")
         claims = {
@@ -134,7 +134,7 @@ class _PoolLimits:
         }
 
     def _is_served_at_once(self, claim: _Claim, available: Vector) -> bool:
-        asker = QueuedRequest.of(
+        asker = QueuedRequest.from_share_use(
             claim.need,
             claim.maximum,
             self.use,
@@ -153,7 +153,7 @@ def _try_change(
     capacity: Mapping[str, int] | None = None,
 ) -> LimitsPreview:
     # the change itself reports an unknown pool
-    before = _PoolLimits.of(pool) if Pool.objects.filter(pk=pool).exists() else None
+    before = _PoolLimits.lock_and_read(pool) if Pool.objects.filter(pk=pool).exists() else None
     try:
         changed = change()
         assert before is not None
@@ -171,7 +171,7 @@ def _describe_change(
     refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe],
 ) -> LimitsPreview:
     pool = changed.bank.pool
-    after = _PoolLimits.of(pool.pk)
+    after = _PoolLimits.lock_and_read(pool.pk)
     in_use = banker.minus(before.capacity, before.available)
     # before the change serves any process, since others then wait for the units of a served process
     then_available = banker.minus(after.capacity, in_use)

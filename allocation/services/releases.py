@@ -49,7 +49,7 @@ def _release_once(
         if earlier := Release.objects.filter(pk=release_id).first():
             return _repeated_release(bank, holder, earlier)
         if is_epoch_over(holder, epoch):
-            bank.log(EventKind.STALE, holder, reason=f"Epoch {epoch}: {reason}")
+            bank.log_event(EventKind.STALE, holder, reason=f"Epoch {epoch}: {reason}")
             return Released(release_id, ReleaseStatus.STALE, {})
         if not banker.fits(given, tuple(holder.allocated)):
             raise ReleaseExceedsAllocation(
@@ -85,7 +85,7 @@ def finish_process(*, process: int, epoch: int | None = None) -> bool:
         if finishing.state == ProcessState.FINISHED:
             return True
         if epoch is not None and epoch != finishing.epoch:
-            bank.log(EventKind.STALE, finishing, reason=f"Epoch {epoch}: finish")
+            bank.log_event(EventKind.STALE, finishing, reason=f"Epoch {epoch}: finish")
             return False
         cancel_waits(bank, finishing, also=[RequestKind.START])
         finishing.state = ProcessState.FINISHED
@@ -114,7 +114,7 @@ def cancel_waits(bank: Bank, process: Process, *, also: Sequence[RequestKind] = 
     """Cancel the requests that an ending shift has waiting."""
     kinds = [RequestKind.GROWTH, RequestKind.STAGE, *also]
     for request in process.requests.filter(state=RequestState.WAITING, kind__in=kinds):
-        bank.withdraw(request, RequestState.CANCELLED, "The work session ended.")
+        bank.end_wait(request, RequestState.CANCELLED, "The work session ended.")
 
 
 def is_epoch_over(process: Process, epoch: int) -> bool:
@@ -127,5 +127,5 @@ def is_epoch_over(process: Process, epoch: int) -> bool:
 def _repeated_release(bank: Bank, holder: Process, earlier: Release) -> Released:
     if earlier.process_id != holder.pk:
         raise ReleaseIdReused(release=earlier.pk)
-    bank.log(EventKind.REPEATED, holder, reason=f"Release {earlier.pk} was sent again.")
+    bank.log_event(EventKind.REPEATED, holder, reason=f"Release {earlier.pk} was sent again.")
     return Released(earlier.pk, ReleaseStatus.REPEATED, bank.amounts_by_key(tuple(earlier.amounts)))

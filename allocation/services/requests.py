@@ -28,7 +28,6 @@ from allocation.models import (
     RequestKind,
     RequestState,
 )
-from allocation.reasons import excess_sentence
 from allocation.rules import banker
 from allocation.rules.banker import BankVerdict, Vector
 from allocation.rules.fairness import QueueVerdict
@@ -39,6 +38,7 @@ from allocation.services.rows import is_request_known
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import asker_of, first_request_ahead, queue_reason, settle_turn
 from allocation.values import RequestOutcome
+from allocation.wording import excess_sentence
 
 
 def request_resources(
@@ -129,11 +129,13 @@ def _grant_or_refuse(
         banker.minus(tuple(process.max_claim), tuple(process.allocated)),
     )
     if not banker.fits(wanted, need):
-        bank.settle(request, RequestState.REJECTED, reason=excess_sentence(bank.keys, wanted, need))
+        bank.store_refusal(
+            request, RequestState.REJECTED, reason=excess_sentence(bank.keys, wanted, need)
+        )
         bank.log_request(EventKind.REJECTED, request)
         return RequestExceedsNeed(process=process.label, excess=request.reason)
     if growth:
-        bank.withdraw(growth, RequestState.CANCELLED, "A stage request took its place.")
+        bank.end_wait(growth, RequestState.CANCELLED, "A stage request took its place.")
     outcome = _decide_in_turn(bank, process, request, deadline_seconds)
     if growth:
         grant_waiting_requests(bank)
@@ -161,9 +163,9 @@ def _decide_in_turn(
         if isinstance(verdict, QueueVerdict)
         else bank.reason_of(process, wanted, verdict)
     )
-    bank.settle(request, RequestState.WAITING, verdict=verdict, reason=reason)
+    bank.store_refusal(request, RequestState.WAITING, verdict=verdict, reason=reason)
     bank.log_request(EventKind.WAITING, request, sequence=decision.sequence)
-    return RequestOutcome.of(request)
+    return RequestOutcome.from_request(request)
 
 
 def _repeat_outcome(
@@ -173,7 +175,7 @@ def _repeat_outcome(
         raise RequestIdReused(request=request.pk)
     if request.state == RequestState.REJECTED:
         return RequestExceedsNeed(process=process.label, excess=request.reason)
-    return RequestOutcome.of(request)
+    return RequestOutcome.from_request(request)
 
 
 def _check_entitled(process: Process, kind: RequestKind, epoch: int | None) -> None:
@@ -218,6 +220,6 @@ def cancel_request(*, request_id: UUID) -> RequestOutcome:
     with locked_bank(found.pool_id, found.process_id) as bank:
         request = Request.objects.select_related("grant").get(pk=request_id)
         if request.state == RequestState.WAITING:
-            bank.withdraw(request, RequestState.CANCELLED, "Cancelled.")
+            bank.end_wait(request, RequestState.CANCELLED, "Cancelled.")
             grant_waiting_requests(bank)
-        return RequestOutcome.of(request)
+        return RequestOutcome.from_request(request)

@@ -55,7 +55,7 @@ def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Reservat
         assert holder.kept_until is not None
         _refuse_if_unsafe(bank, KeepWouldBeUnsafe)
         held = tuple(holder.allocated)
-        bank.log(
+        bank.log_event(
             EventKind.KEPT,
             holder,
             amounts=held,
@@ -82,7 +82,7 @@ def resume_kept(*, process: int) -> int:
         # the grants pass to the new shift; otherwise the scheduler could not find the start to send
         # it again
         resuming.grants.filter(released_at=None).update(epoch=resuming.epoch)
-        bank.log(
+        bank.log_event(
             EventKind.RESUMED,
             resuming,
             amounts=tuple(resuming.allocated),

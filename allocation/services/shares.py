@@ -80,9 +80,13 @@ def put_share(share: int, limits: ShareLimits) -> ChangedLimits:
         bank.shares[share] = new
         Share.objects.filter(pk=share).update(reserved=list(new.reserved), limits=list(new.limits))
         if new.reserved != old.reserved:
-            bank.log(EventKind.SHARE_RESERVED, amounts=new.reserved, share=share, reason=new.name)
+            bank.log_event(
+                EventKind.SHARE_RESERVED, amounts=new.reserved, share=share, reason=new.name
+            )
         if new.limits != old.limits:
-            bank.log(EventKind.SHARE_LIMITED, amounts=new.limits, share=share, reason=new.name)
+            bank.log_event(
+                EventKind.SHARE_LIMITED, amounts=new.limits, share=share, reason=new.name
+            )
         grant_waiting_requests(bank)
     return ChangedLimits(bank)
 

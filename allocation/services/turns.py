@@ -30,7 +30,7 @@ def requests_in_turn(pool: Pool) -> QuerySet[Request]:
 
 
 def asker_of(bank: Bank, process: Process, amounts: Vector) -> QueuedRequest:
-    return QueuedRequest.of(
+    return QueuedRequest.from_share_use(
         amounts,
         tuple(process.max_claim),
         bank.share_use,

@@ -1,4 +1,4 @@
-"""The pages about pools, which change nothing, and the page on which a pool is created."""
+"""The pages that show pools, and the page that creates one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The what-if page, on which users invent a state or copy a live one, check it, make requests, and
-change it (SEEDS P1). Nothing is stored.
+"""The what-if page: users enter a state or copy a live one, check it, make requests, and change it
+(SEEDS P1). Nothing is stored.
 """
 
 from __future__ import annotations

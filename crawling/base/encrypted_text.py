@@ -47,8 +47,8 @@ def _cipher(keys: tuple[str, ...]) -> MultiFernet:
 
 
 def _derived_key(key: str) -> bytes:
-    """A key for this purpose only. It reveals nothing about SECRET_KEY, nor about other keys
-    derived from it.
+    """A key for this purpose only. Neither SECRET_KEY nor another key derived from it can be
+    computed from this key.
     """
     return HKDF(
         algorithm=SHA256(), length=32, salt=None, info=b"crawlsite secrets of crawls"

@@ -68,7 +68,7 @@ class Storage(Protocol):
         """The names of the files in a folder, and their sizes."""
         ...
 
-    def begun(self, folder: str) -> set[str]:
+    def names_with_unfinished(self, folder: str) -> set[str]:
         """The names of the files in a folder, with those that a `put` is writing or has left
         unfinished.
         """
@@ -143,7 +143,7 @@ class DirectoryStorage:
             if not file.name.endswith((LOCK, UNFINISHED))
         }
 
-    def begun(self, folder: str) -> set[str]:
+    def names_with_unfinished(self, folder: str) -> set[str]:
         path = self._root / folder
         names = (file.name for file in path.iterdir()) if path.exists() else ()
         return {name.removesuffix(UNFINISHED) for name in names if not name.endswith(LOCK)}

@@ -26,8 +26,8 @@ from crawling.models import BackgroundJob, Run
 from crawling.models.jobs import ENDED_STATES
 
 LATE = timedelta(seconds=30)
-#: the time between two jobs of a run that a user views, and between two of a run that has ended;
-#: its last links must not wait as long as others
+#: the time between two jobs of a run that a user views, and between two of an ended run, whose last
+#: links are wanted soon
 SOON, AT_ONCE = timedelta(seconds=2), timedelta(0)
 #: the time after a view of a run in which further views do not put its jobs first again
 LOOKED_AT_SECONDS = 5

@@ -92,8 +92,8 @@ def _attributes_by_name(element: turbohtml.Element) -> dict[str, str]:
 def items_in(html: str, base: str) -> Iterator[dict[str, Any]]:
     """The items of a page. The items of a feed follow the feed. Raises RecursionError."""
     tree = BeautifulSoup(html, builder=SourceTree, element_classes={Tag: OriginalNode})
-    # mf2py gets the text of the page, so that it fetches nothing; with `expose_dom` it does not
-    # make the HTML of embedded markup
+    # mf2py gets the page's text, so it fetches nothing; with `expose_dom` it skips the HTML of
+    # embedded markup
     for item in mf2py.parse(tree, base, expose_dom=True)["items"]:
         children = item.pop("children", []) if "h-feed" in item["type"] else []
         yield _typed_item(item)

@@ -23,8 +23,8 @@ logger = logging.getLogger(__name__)
 #: the number of pages whose links are stored together; fewer if the shift ends
 MOST_PAGES = 2_000
 MOST_BYTES = 4 * 1024 * 1024
-#: fewer pages are stored together after this time, since other derived data waits for the links; or
-#: after this share of the run's age, if that is longer. So a run gets about a hundred more parts
+#: a part with fewer pages is stored after this time, since other derived data depends on the links;
+#: or after this share of the run's age, if that is longer. So a run gets about a hundred more parts
 #: each time its age trebles; with a fixed time, each query to a crawl of weeks would open thousands
 #: of files
 LEAST_SECONDS = 10.0

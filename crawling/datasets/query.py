@@ -27,7 +27,7 @@ ROWS = 1_000
 
 
 def empty_query(columns: Sequence[str]) -> str:
-    """A query without rows. It replaces the files of a run that has none."""
+    """A query without rows. The query stands for the files of a run without files."""
     return ", ".join(
         f"NULL::{'BIGINT' if column in NUMBERS else 'VARCHAR'} AS {column}" for column in columns
     )

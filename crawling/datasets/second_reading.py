@@ -1,7 +1,6 @@
-"""Read a run's stored pages a second time: for their whole text, their structured data, the places
-in them that fragments name, the errors of their markup, and links that are no URLs. The results are
-in three files beside each part. Only background jobs and commands call this, since it parses
-foreign documents.
+"""Read a run's stored pages a second time, for their text, structured data, targets of fragments,
+errors of markup, and invalid links. The results are in three files beside each part. Only
+background jobs and commands call this, since it parses foreign documents.
 """
 
 from __future__ import annotations

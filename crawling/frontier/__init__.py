@@ -1,10 +1,10 @@
 """The frontier: the URLs of each run in PostgreSQL, which wait, are in process or are done. Only
 this package reads and writes waiting URLs.
 
-Contents. A URL is a row, once a run, found by its fingerprint; its state says whether it waits, is
-in process or is done. The URLs of a run on one host are a queue, which counts its waiting URLs and
-is due at a certain time. Within a queue URLs are in the order of visits: by lane, rank and age.
-Each queue belongs to one process of the run (`serving_process_numbers`, `reassign_hosts`).
+Contents. A URL of a run is one row, found by its fingerprint. Its state is waiting, in process or
+done. The URLs of a run on one host are a queue, which counts its waiting URLs and is due at a
+certain time. Within a queue URLs are in the order of visits: by lane, rank and age. Each queue
+belongs to one process of the run (`serving_process_numbers`, `reassign_hosts`).
 
 A host is a row that all runs share. A shift leases hosts, and no other shift fetches from a leased
 one, whichever run it belongs to. The row also has the host's delay and how often it was asked
@@ -26,10 +26,10 @@ Callers.
   batch at a time, beside running shifts.
 
 Promises, which hold also after kill -9 at any moment. A run has a URL once. A URL is done once: its
-outcome, page, links and counts are committed together, once the archive has the exchange. One that
-was in process and not recorded is fetched again. A run counts no more pages than its limit, and a
-host is leased by one shift. A shift's id is the token in each WHERE: a late write of a lost shift
-matches no row.
+outcome, page, links and counts are committed together, once the archive has the exchange. A URL
+that was in process and not recorded is fetched again. A run counts no more pages than its limit,
+and a host is leased by one shift. A shift's id is the token in each WHERE: a late write of a lost
+shift matches no row.
 
 Locks. A transaction that locks more than one row locks the run's row first (`locked_run`), then
 hosts, then URLs; so two processes of a run never deadlock, and limits on the whole run hold

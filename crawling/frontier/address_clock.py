@@ -2,7 +2,7 @@
 them. The module also lends hosts for a moment to fetches that belong to no run. Such a loan ends by
 time alone.
 
-A turn is the time when a request may begin. It is taken before that time, so nothing is held, and a
+A turn is the time when a request may begin. A shift takes a turn in advance, without a lock, so a
 lost shift leaves nothing to release.
 """
 

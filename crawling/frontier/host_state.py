@@ -1,6 +1,5 @@
-"""Facts about hosts that one shift hands to the next: robots.txt files, so that each is requested
-once a day and not once a crawl (a cache of fixed size, SEEDS W6), the cookies of a run's hosts, and
-the outages of hosts, by run.
+"""Facts about hosts that shifts share: robots.txt files, each requested once a day (a cache of
+fixed size, SEEDS W6); cookies and outages of hosts, by run.
 """
 
 from __future__ import annotations

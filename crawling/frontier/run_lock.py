@@ -26,9 +26,9 @@ def _short_columns(model: type[Model], *but: str) -> list[Field[object, object]]
 
 RUN, CRAWL = _short_columns(Run), _short_columns(CrawlJob, "seeds")
 #: Sent as one literal text, because the ORM takes longer to make these statements than a small
-#: batch takes otherwise. The order is read by a separate statement, after the lock is taken, so
-#: that edits made while others had the lock count. A suspended work process (SIGSTOP, a frozen
-#: machine) must not keep all others from the run for ever.
+#: batch takes otherwise. A separate statement reads the order after the lock is taken, so that it
+#: has all committed edits. A suspended work process (SIGSTOP, a frozen machine) must not keep all
+#: others from the run for ever.
 LOCK = f"""
 SET LOCAL lock_timeout = %(patience)s; SET LOCAL idle_in_transaction_session_timeout = %(idle)s;
 SELECT {", ".join(str(field.column) for field in RUN)} FROM crawling_run

@@ -150,7 +150,7 @@ class NewHost(NamedTuple):
     dns_name: str
 
     @classmethod
-    def of(cls, name: str) -> NewHost:
+    def from_name(cls, name: str) -> NewHost:
         return cls(name, dns_name(name))
 
 
@@ -166,4 +166,4 @@ def add_hosts(cursor: CursorWrapper, names: Sequence[str]) -> None:
 
     Pass the names sorted, so that two transactions never wait for each other.
     """
-    cursor.execute(ADD_HOSTS, NEW_HOSTS.values(map(NewHost.of, names)))
+    cursor.execute(ADD_HOSTS, NEW_HOSTS.values(map(NewHost.from_name, names)))

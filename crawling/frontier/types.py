@@ -1,5 +1,5 @@
-"""Links on their way into a run's frontier, links that a rule excluded, and the outcome of one try
-at a URL, from the fetch through the archive to the rows.
+"""Links that may enter a run's frontier, links that a rule excluded, and the outcome of one try at
+a URL.
 """
 
 from __future__ import annotations

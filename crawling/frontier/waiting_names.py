@@ -11,7 +11,7 @@ from django.db import connection
 from crawling.models.jobs import WORKING_IN_SQL
 from dnscache.preresolver.gate import IS_KEPT, IS_SETTLED
 
-#: a host is free at `due_at`. If its shift was lost, it is free a whole delay after the end of the
+#: a host is free at `due_at`. The host of a lost shift is free one delay after the end of the
 #: lease, since the shift may have fetched until then
 FREE_AT = (
     "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE greatest(h.due_at, h.lease_until + "
@@ -60,9 +60,8 @@ SELECT id FROM crawling_runprocess WHERE bank_process_id = ANY(ARRAY(
     )))
 """
 
-#: Names that are settled beyond the look-ahead, or that rest, are left out before any limit
-#: applies, since a thousand dead names must not hide a live one. `share` selects the names for one
-#: of several machines.
+#: Names that are settled for longer than the look-ahead, or that rest, are excluded before the
+#: limit applies, so that they never fill it. `share` selects the names for one of several machines.
 _NAMES_DUE = f"""
 SELECT due.dns_name, extract(epoch FROM min(due.at))::float8, {{rank}}::float8
 FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id

@@ -17,7 +17,7 @@ from crawling.models import BackgroundJob
 
 
 def visible_jobs() -> QuerySet[BackgroundJob]:
-    """The jobs that are not forgotten, and whose run, if they have one, is not deleted."""
+    """The jobs that are not marked as deleted, without jobs of deleted runs."""
     return BackgroundJob.objects.filter(is_forgotten=False, run__removal_asked_at=None)
 
 

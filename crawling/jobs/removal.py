@@ -144,4 +144,8 @@ def clear_job_files(kind: JobKind, job: BackgroundJob) -> None:
 def _local_job_files(name: str) -> list[str]:
     """The files of a job that are on this machine, including unfinished files of a killed job."""
     folder, _, own = name.partition("/")
-    return [f"{folder}/{file}" for file in storage().begun(folder) if file.startswith(f"{own}.")]
+    return [
+        f"{folder}/{file}"
+        for file in storage().names_with_unfinished(folder)
+        if file.startswith(f"{own}.")
+    ]

@@ -55,8 +55,8 @@ JOB = "job"
 #: the key of the mark that puts a job before the others of its queue, in the cache, and the seconds
 #: for which the mark is valid
 FIRST, FIRST_SECONDS = "first/{}", 60
-#: the key of the time since which jobs that were put first have gone ahead of the other jobs of
-#: IDLE, the longest such time, and the seconds for which it is kept while none of them works
+#: jobs put first go ahead of the other jobs of IDLE: the key of the time at which they began to,
+#: the longest such time, and the seconds for which the key is kept while none of them works
 AHEAD_SINCE, MOST_AHEAD_SECONDS, AHEAD_KEPT_SECONDS = "idle-ahead", 30.0, 60
 #: the number of jobs at the front of a queue among which a job that was not put first is sought
 LOOKED_AT_JOBS = 50

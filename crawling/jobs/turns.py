@@ -49,8 +49,8 @@ class IdleTurn:
     unless the others have waited so long that it is their turn.
 
     A thread checks this. While shifts use the processors, a page may take a minute, so the thread
-    raises the priority of this work process once a user or another process waits. It does not do so
-    for another idle job, since of two such jobs one always waits.
+    raises the priority of this work process once a user or another process waits. Another idle job
+    does not end the turn, since one of two such jobs always waits.
     """
 
     def __init__(self, is_first: Callable[[], bool] = lambda: False) -> None:

@@ -111,8 +111,8 @@ SESSION_NICENESS = 5
 #: the niceness of work that yields to shifts
 IDLE_NICENESS = 19
 #: Linux shares processors between sessions first, so a niceness counts only within a session. The
-#: supervisor, like systemd, starts each process in a separate session, and PostgreSQL does so for
-#: each connection's process
+#: supervisor and systemd start each process in a session of its own; so does PostgreSQL for each
+#: connection
 GROUP = Path("/proc/self/autogroup")
 
 

@@ -14,8 +14,7 @@ def forget_oldest(kept: dict[K, Any], most: int) -> list[K]:
     """Remove the oldest entries if there are more than `most`. Return their keys.
 
     A sixteenth of the entries is removed at once, since finding the first key is slow: Python skips
-    the places of all keys that were removed before it, which takes a tenth of a millisecond in a
-    dictionary of 200,000 entries.
+    the places of all removed keys, which takes 0.1 ms in a dictionary of 200,000 entries.
     """
     if len(kept) <= most:
         return []

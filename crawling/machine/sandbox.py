@@ -29,8 +29,8 @@ from crawling.machine.sandbox_program import NO_MEMORY, REFUSED
 
 #: the directory in which a program finds this project
 ROOT = Path(__file__).parents[2]
-#: the forms in which the interpreter reports a failed allocation: as an error, as an error of its
-#: own code that overlooked it, or as a line if there is no memory for more
+#: the ways in which the interpreter reports a failed allocation: MemoryError, SystemError, or a
+#: line on the error output
 LACKS_MEMORY = (b"MemoryError", b"SystemError", b"lost sys.stderr")
 #: the most characters of a program's last message that are kept, and of the output that is searched
 #: for the message

@@ -95,8 +95,8 @@ def _is_of_other_process(process: list[str]) -> bool:
 
 
 def _locked_file(path: Path, worker: str) -> int:
-    """Create the file and lock it. It gets its name after it is locked, so no process sees it
-    unlocked while its own process lives.
+    """Create the file and lock it. The file is renamed after it is locked, so other processes never
+    see it unlocked while its process lives.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"new-{os.getpid()}")

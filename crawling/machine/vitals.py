@@ -90,7 +90,7 @@ class Vitals:
         return since > 0 and time.monotonic() - since > STUCK_SECONDS
 
     @contextmanager
-    def in_hand(self, number: int, url_id: int) -> Iterator[None]:
+    def hold_url(self, number: int, url_id: int) -> Iterator[None]:
         """Note that thread `number` has a URL in hand until the block ends. After that the thread
         has its earlier URL again, for which the time of the block does not count.
         """

@@ -64,8 +64,8 @@ class VerdictCount(models.Model):
 
 
 class TrapPattern(models.Model):
-    """URLs of one host that differ only by numbers, ids and values, or those of a whole site or
-    with a parameter of a list, and the worth of their pages.
+    """A pattern of URLs of one host and the worth of its pages: URLs that differ only by numbers,
+    ids and values, all URLs of a site, or those with a parameter of a list.
 
     fetched: the number of its pages. fresh: the number of those with new content. Together these
     are its yield.

@@ -130,7 +130,7 @@ def claim_with_browsers(
     limits: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, int], dict[str, str]]:
     """The claim with that of browsers, and a sentence for each mistake. An order that renders no
-    page claims none; one that renders, and claims none, gets the usual claim.
+    page gets no browser. An order that renders pages and claims no browser gets the usual claim.
 
     capacity, limits: as in `complete_claim`.
     """

@@ -18,8 +18,8 @@ class Purpose(StrEnum):
     LINKS = "links"
 
 
-#: fields that differ from those in an order without a purpose. None of them renders pages: without
-#: a worker that has a browser, an order that renders is refused, and a purpose must never be
+#: fields that differ from those in an order without a purpose. No purpose renders pages: an order
+#: that renders is refused if no worker has a browser, and a purpose must always be accepted
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     Purpose.NONE: {},
     Purpose.ARCHIVE: {"requisites": True, "replay_file": True},

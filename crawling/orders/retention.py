@@ -60,8 +60,7 @@ class RetainedRun:
 @dataclass(frozen=True)
 class RunFate:
     number: int
-    #: the time of its deletion if nothing else happens, which is in the past if it is deleted now;
-    #: None if it stays
+    #: the time from which the rules delete the run, perhaps in the past; None if the run is kept
     goes_at: datetime | None
     sentence: str
 

@@ -122,7 +122,7 @@ class ScheduleTiming(BaseModel):
             return usual
         return f"{usual}; down to every {interval_words(self.fastest_minutes)} while pages change"
 
-    def after(self, now: datetime, anchor: datetime) -> Iterator[datetime]:
+    def times_after(self, now: datetime, anchor: datetime) -> Iterator[datetime]:
         """All times later than `now`, in the schedule's zone. Intervals are counted from
         `anchor`.
         """
@@ -142,7 +142,7 @@ class ScheduleTiming(BaseModel):
         )
 
     def upcoming(self, now: datetime, anchor: datetime, count: int) -> list[datetime]:
-        return list(islice(self.after(now, anchor), count))
+        return list(islice(self.times_after(now, anchor), count))
 
     def latest(self, due_at: datetime, now: datetime, anchor: datetime) -> datetime:
         """The last due time. `due_at` is due."""
@@ -212,7 +212,7 @@ def next_start(
     last = timing.latest(due_at, now, anchor)
     is_late = now - last > LATE_AFTER
     return DueStart(
-        last, not is_late or timing.catch_up == CatchUp.ONCE, next(timing.after(now, anchor))
+        last, not is_late or timing.catch_up == CatchUp.ONCE, next(timing.times_after(now, anchor))
     )
 
 
@@ -268,8 +268,8 @@ def zones() -> frozenset[str]:
 
 
 def zone_named(name: str) -> ZoneInfo | None:
-    """The time zone with this name. None if this machine does not know it, or no longer does, since
-    time zones come and go.
+    """The time zone with this name. None if this machine has no time zone of that name; time zones
+    are added and removed.
     """
     try:
         return ZoneInfo(name)

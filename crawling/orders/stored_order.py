@@ -83,8 +83,8 @@ class StoredOrder:
 def read_part(part: type[Part], column: Mapping[str, Any]) -> Part:
     """The part of an order that a column has.
 
-    The part was checked by the rules of the time when it was stored, and is not checked again: a
-    row may be older than a rule, lack a field, or have a removed one.
+    The part was checked when it was stored, and is not checked again: a row may be older than a
+    rule, lack a field, or have a removed field.
     """
     return part.model_construct(**{**_defaults(part), **column})
 

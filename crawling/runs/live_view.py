@@ -1,7 +1,7 @@
 """The pages that the browsers of a run show at this moment, while users look.
 
-Work sessions and pages are perhaps on different machines, so both the sign that a user looks and
-the pictures are in the cache, for seconds.
+Work sessions and pages may be on different machines, so the cache has the mark that a user looks,
+and the pictures, for some seconds.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ WHERE q.run_id = ANY(%(runs)s) AND q.queued > 0
 ORDER BY q.run_id, seconds
 """  # noqa: S608  # constants
 
-#: a host of the run that is free now, if there is one; found without a look at all hosts
+#: a host of the run that is free now, if there is one; the search stops at the first
 FREE_HOST = f"""
 SELECT run.id AS run, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
     SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, ''::text,

@@ -94,8 +94,8 @@ QUANTIFIERS = ("*", "?", "{")
 
 
 def required_text(expression: str) -> str:
-    """The longest text that is in each string that a valid expression matches, ignoring case; empty
-    if no text of at least three characters is known.
+    """The longest literal text that every match of a valid expression contains, ignoring case;
+    empty if it has less than three characters.
 
     Only text outside groups and classes is used. Takes linear time.
     """

@@ -152,8 +152,8 @@ class Links:
         return _address_of(text, self._base)
 
     def fault_of(self, text: str) -> str:
-        """The fault of a link, as a predicate; "" if it has none, or leads to an address that is
-        not fetched here, such as `mailto:`.
+        """The fault of a link, as a predicate; "" if it has none, or if its scheme is never
+        fetched, such as `mailto:`.
         """
         text, _ = split_fragment(text.strip(BLANKS))
         if not text or text[: len(EMBEDDED)].lower() == EMBEDDED:

@@ -29,8 +29,8 @@ BACKOFFS = {
 }
 #: the longest Retry-After that is obeyed
 MAX_RETRY_AFTER_SECONDS = 24 * 3600.0
-#: the longest Retry-After that is obeyed while only one URL is known to be at fault: 429 is about
-#: the client (RFC 6585, section 4), any other status may be about that page alone
+#: the longest Retry-After that is obeyed while only one URL has failed: 429 is about the client
+#: (RFC 6585, section 4), any other status may be about that page alone
 WISHES_OF_ONE_SECONDS = {429: 300.0}
 LEAST_WISH_SECONDS = 10.0
 #: the longest wait of a URL for its own next try
@@ -55,8 +55,8 @@ def delay_seconds_after(
 def page_rest_seconds(
     status: int, *, asked: float | None, chance: float, is_trusted: bool = False
 ) -> float:
-    """Seconds for which a host is left alone after one of its pages failed, perhaps by the page's
-    own fault; 0 for every answer that says nothing about the host.
+    """Seconds for which a host rests after one of its pages failed, perhaps by the page's own
+    fault; 0 for an answer that is no sign of overload.
 
     asked: its Retry-After in seconds. chance: a random number below 1. is_trusted: whether other
     pages could be fetched while several failed.
@@ -76,8 +76,8 @@ def page_rest_seconds(
 def backoff_seconds_after(
     status: int, *, asked: float | None, in_a_row: int, chance: float
 ) -> float:
-    """Seconds for which a host is left alone if it is overloaded or turns the crawler away; 0 for
-    every other answer.
+    """Seconds for which a host rests if it is overloaded or refuses the crawler; 0 for every other
+    answer.
 
     asked: its Retry-After in seconds. in_a_row: the number of URLs in a row with such an answer.
     chance: a random number below 1.

@@ -114,8 +114,8 @@ def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:
     """The Sitemap lines of a robots.txt, and the lines of the groups that apply to us (section
     2.2.1).
 
-    Protego applies rules for `crawl` to `crawlsite`, but not rules for `crawlsite/1.0`, splits a
-    group at a Crawl-delay line, and takes time in proportion to the product of names and rules.
+    Protego alone would apply rules for `crawl` to `crawlsite`, ignore rules for `crawlsite/1.0`,
+    and split a group at a Crawl-delay line; its time grows with the product of names and rules.
     """
     text = body[:MAX_ROBOTS_BYTES].decode("utf-8", errors="replace")
     sitemaps: list[str] = []

@@ -170,8 +170,8 @@ THROTTLES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILA
 #: statuses of a server that will not be able to answer in a moment either
 NEVER_WILL = frozenset({HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED})
 
-#: statuses, besides the server's own faults, that an overloaded host, or one that turns the crawler
-#: away, gives to all URLs
+#: statuses, besides those of server errors, that a host gives to all URLs if it is overloaded or
+#: refuses the crawler
 MAY_BE_HOST_FAULT = frozenset(
     {
         FetchStatus.TIMED_OUT,

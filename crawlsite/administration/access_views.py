@@ -162,8 +162,8 @@ def remove_access(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResp
 
 @require_GET
 def about_this_crawler(request: HttpRequest) -> HttpResponse:
-    """Tell site owners, without a log-in, who crawls, why and from where, and how to keep the
-    crawler away.
+    """Show site owners, without a log-in, the operator of the crawler, its purpose and networks,
+    and how to exclude it.
     """
     return render(request, "administration/crawler.html", {"who": identity()})
 

@@ -1,5 +1,5 @@
-"""The admission of programs' requests. It is decided before anything is looked up, so that
-operators and crawls never wait for programs.
+"""The admission of programs' requests. This check comes before any query, so that operators and
+crawls never wait for programs.
 
 A process answers one request of a program at a time and lets a few others wait; further ones are
 refused at once. While programs send more than that and the machine is busy, the process rests after
@@ -31,8 +31,8 @@ from serving.visitors import seconds_left
 #: the least share of idle cores; below it, programs that send too many requests get the second
 #: share of a process's time
 LITTLE_IDLE, SHARE = 0.25, 0.05
-#: the interval at which the load of the machine is read, the time for which programs count as a
-#: crowd after one had to wait, and the longest rest
+#: the interval at which the load of the machine is read, the time for which requests of programs
+#: are delayed after one had to wait, and the longest delay
 LOOK_SECONDS, CROWD_SECONDS, MOST_SECONDS = 1.0, 1.0, 1.5
 
 

@@ -55,8 +55,8 @@ class RequestsAMinute(BaseThrottle):
 
 
 class ExhaustedCallers:
-    """The callers that have used up the current minute, as far as this process knows. They are
-    refused again without a query to the database or to Redis.
+    """The callers that have used up the current minute, as far as this process knows. Further
+    requests of these callers are refused without a query to the database or to Redis.
     """
 
     def __init__(self) -> None:

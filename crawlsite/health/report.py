@@ -153,8 +153,8 @@ def _redis_server(environment: Environment) -> Server:
 
 
 def _seconds_ahead(now: datetime, asked: datetime) -> float:
-    """The time by which the clock that showed `now` between two looks at our own is ahead; 0 if it
-    may be right.
+    """The seconds by which a server's clock is ahead: it showed `now` between `asked` and the
+    present; 0 if it may be right.
     """
     return min((now - asked).total_seconds(), 0.0) or max(
         (now - datetime.now(UTC)).total_seconds(), 0.0

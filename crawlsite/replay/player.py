@@ -1,6 +1,6 @@
-"""ReplayWeb.page, the program in the browser that shows WACZ files. It is installed apart, from an
-npm package of a known checksum, and served as it is released (docs/decisions/0090). Its licence is
-the AGPL, version 3 or later; our code neither contains nor imports it.
+"""ReplayWeb.page, the program in the browser that shows WACZ files. It is installed separately,
+from an npm package with a known checksum, and served unmodified (docs/decisions/0090). Its licence
+is the AGPL, version 3 or later; our code neither contains nor imports it.
 """
 
 from __future__ import annotations

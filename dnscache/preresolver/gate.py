@@ -1,10 +1,9 @@
 """The gate: URLs of a host are claimed only once its name is settled (the reading of SEEDS D1 that
 saves most of the wait).
 
-A name is settled if a shift can use it without a look-up: a fresh answer, whether or not the name
-exists, since a name that does not exist fails its URLs without a fetch; addresses that are served
-stale while no server answers; a name that was given up; and an answer that must not be kept (TTL 0)
-for the few seconds in which the host is claimed.
+A name is settled if a shift needs no look-up for it: it has a fresh answer, positive or negative;
+stale addresses, while no server answers; or it was given up. An answer with TTL 0 is settled for
+the few seconds in which the host is claimed.
 
 The gate holds hosts back only while a pre-resolver runs: it opens by itself when the last
 pre-resolver stops.

@@ -39,7 +39,7 @@ class Lane:
             self._start_thread_if_needed()
             self._change.notify_all()
 
-    def put(self, job: LookupJob) -> None:
+    def add_job(self, job: LookupJob) -> None:
         with self._change:
             heapq.heappush(self._jobs, job)
             self._start_thread_if_needed()

@@ -75,10 +75,10 @@ class LookupRate:
         self._begun: deque[tuple[float, int]] = deque()
         self._took: deque[tuple[float, float]] = deque()
 
-    def begin(self, names: int, now: float) -> None:
+    def note_begin(self, names: int, now: float) -> None:
         self._begun.append((now, names))
 
-    def end(self, seconds: float, now: float) -> None:
+    def note_end(self, seconds: float, now: float) -> None:
         self._took.append((now, seconds))
 
     def per_second(self, now: float) -> float:

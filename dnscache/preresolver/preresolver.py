@@ -99,7 +99,7 @@ class PreResolver:
         self._crowds = MadeUpNameDetector(now)
         self.counts: Counter[str] = Counter()
 
-    def turn(self, *, wait: float) -> None:
+    def do_round(self, *, wait: float) -> None:
         """Read the due names, start look-ups, and deliver known and new answers. If there is
         nothing to do, wait for `wait` seconds.
         """
@@ -153,9 +153,9 @@ class PreResolver:
             return
         self._queued.add(name)
         now = time.monotonic()
-        self._pace.begin(1, now)
+        self._pace.note_begin(1, now)
         lane = self._slow if is_new and self._crowds.exceeds_limit(name, now) else self._main
-        lane.put(LookupJob(self._rank(name, due), name, due))
+        lane.add_job(LookupJob(self._rank(name, due), name, due))
         self.counts["queued"] += 1
 
     def _resize_lanes(self) -> None:
@@ -235,10 +235,10 @@ class PreResolver:
             self._queued.discard(job.name)
             return None
         if not is_final:
-            self._pace.end(reply.resolve_ms / 1000, time.monotonic())
+            self._pace.note_end(reply.resolve_ms / 1000, time.monotonic())
             if reply.status is DnsStatus.TIMEOUT:
                 self.counts["cut"] += 1
-                self._slow.put(job)
+                self._slow.add_job(job)
                 return None
         self._queued.discard(job.name)
         self._begun.discard(job.name)

@@ -1,8 +1,8 @@
 """The kind of network that an address belongs to. Pure.
 
-`ipaddress.is_global` alone lets multicast, site-local, documentation and embedded loopback
-addresses pass, so the rule here is stricter, and an address that embeds another one (mapped,
-compatible, NAT64, 6to4, Teredo) is allowed no more than the embedded one.
+`ipaddress.is_global` alone accepts multicast, site-local, documentation and embedded loopback
+addresses, so the rule here is stricter. An address that embeds another one (mapped, compatible,
+NAT64, 6to4, Teredo) is public only if the embedded one is.
 """
 
 from __future__ import annotations

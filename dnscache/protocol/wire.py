@@ -1,5 +1,5 @@
-"""DNS packets of the usual kind, written and read without dnspython, which takes ten times as long;
-and the answer in a response for the one name and type of the query.
+"""Write and read usual DNS packets without dnspython, which takes ten times as long, and find the
+answer in a response for the name and type of the query.
 
 Pure, except that a query has random parts.
 

@@ -154,8 +154,9 @@ class CachedAnswer(TreeNode):
             reply.ttl,
             reply.resolve_ms,
         )
-        self.packed = " ".join(reply.addresses)  # one string is half the size of a tuple with one
-        # one object and not two equal ones
+        # one string takes half the memory of a tuple with one string
+        self.packed = " ".join(reply.addresses)
+        # one object in place of two equal ones
         self.canonical = answer.name if reply.canonical == answer.name else reply.canonical
         self.upstream, self.error = intern(reply.upstream), reply.error
         self.resolved_at, self.retry_at, self.fails = (
@@ -172,7 +173,7 @@ class CachedAnswer(TreeNode):
             if previous.status.is_failure == self.status.is_failure:
                 self.cost_ms += round((1 - NEWEST_SHARE) * (previous.cost_ms - self.cost_ms))
             self.hits, self.last_access = previous.hits, previous.last_access
-            self.touch(now)
+            self.count_hit(now)
         self.region = _region_of(self, previous)
 
     @property
@@ -206,7 +207,7 @@ class CachedAnswer(TreeNode):
     def addresses(self) -> tuple[str, ...]:
         return tuple(self.packed.split())
 
-    def touch(self, now: float) -> None:
+    def count_hit(self, now: float) -> None:
         self.hits = decayed_hits(self.hits, now - self.last_access)
         self.last_access = now
 

@@ -67,7 +67,7 @@ class CacheSpace:
         entry = self.find(name)
         if entry is None or now >= entry.fresh_until:
             return None
-        entry.touch(now)
+        entry.count_hit(now)
         return entry
 
     def find(self, name: str) -> CachedAnswer | None:
@@ -160,7 +160,7 @@ class CacheSpace:
 
     def _lightest_sampled_name(self, now: float, needed: Collection[str]) -> str:
         """The lightest entry of a random sample. A dictionary cannot be sampled, so a list of its
-        names is; it is made again when an eighth of the names are gone.
+        names is sampled. The list is renewed when an eighth of its names are removed.
         """
         if self._evictions_left <= 0:
             self._pool = list(self.names())

@@ -100,4 +100,4 @@ def test_amounts_are_read_as_people_write_them(unit, like, typed, units):
     ],
 )
 def test_an_amount_is_written_in_the_unit_of_another(unit, units, like, written):
-    assert UnitWords("a", unit).written(units, like=like) == written
+    assert UnitWords("a", unit).amount_in_unit_of(units, like=like) == written

@@ -391,7 +391,7 @@ def test_an_import_is_cancelled_while_its_run_is_stored(place, queue, pool, loop
     with at_work(place) as worker:
         with pages_held():
             wait_until(waits_for_pages)
-            assert ArchiveImport.of(BackgroundJob.objects.get()).state == "storing"
+            assert ArchiveImport.from_job(BackgroundJob.objects.get()).state == "storing"
             told = ada.post(f"/api/v1/imports/{number}/cancel")
             wait_until(lambda: work_process_of(worker) is None)
             wait_until(lambda: jobs_in_redis() == [])

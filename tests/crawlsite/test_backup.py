@@ -161,7 +161,7 @@ def test_exports_are_made_anew_and_checkpoints_stay_where_they_are(
     assert (told.file, told.trouble) == (None, "")
     run_job(request_export(run, WACZ).pk)
     assert state_of(run, WACZ).file is not None
-    (checkpoint,) = map(Checkpoint.of, checkpoints_of(run.crawl))
+    (checkpoint,) = map(Checkpoint.from_job, checkpoints_of(run.crawl))
     assert checkpoint.directory == str(*settings.CHECKPOINT_DIR.iterdir())
 
 

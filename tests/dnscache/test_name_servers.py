@@ -46,7 +46,7 @@ def resolve_ahead(names, *servers):
     begun = time.monotonic()
     while delivered.keys() < due.keys():
         assert time.monotonic() < begun + 20
-        pre.turn(wait=0.02)
+        pre.do_round(wait=0.02)
     pre.close()
     return time.monotonic() - begun
 

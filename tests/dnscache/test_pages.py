@@ -58,8 +58,8 @@ def test_counts_of_all_processes_add_up_by_the_minute():
         tally.note(used(AnswerSource.LOOKUP, stale=True), 0.2)
         tally.note_look_ups({"queued": 3, "cut": 1, "timeout": 2, "ok": 1})
         tally.note_look_ups({"queued": 4, "cut": 1, "timeout": 2, "ok": 2})
-        tally.tell()
-        tally.tell()
+        tally.store_counts()
+        tally.store_counts()
 
     told = cache_overview()
 
@@ -72,10 +72,10 @@ def test_counts_of_all_processes_add_up_by_the_minute():
 def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
     tally = LookupCounter()
     tally.note_look_ups({"queued": 9, "cut": 2, "timeout": 1})
-    tally.tell()
+    tally.store_counts()
     assert not cache_overview().is_silent  # these few may be dead names
     tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1})
-    tally.tell()
+    tally.store_counts()
     assert cache_overview().is_silent
     assert (
         "No name server has answered in the last two minutes"
@@ -83,7 +83,7 @@ def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
     )
 
     tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1, "nxdomain": 1})
-    tally.tell()
+    tally.store_counts()
 
     assert not cache_overview().is_silent
 

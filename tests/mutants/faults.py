@@ -39,7 +39,7 @@ PURE = {
         "allocation.rules.fairness:units_kept_back", "asker.set_aside or none", "none"
     ),
     "counts what a share holds instead of what it claims": Fault(
-        "allocation.rules.shares:ShareUse.claimed", "one.maximum for", "one.allocation for"
+        "allocation.rules.shares:ShareUse.claimed_units", "one.maximum for", "one.allocation for"
     ),
 }
 

@@ -95,7 +95,9 @@ def test_release_serves_one_that_began_to_wait_while_it_stood_in_line(
             release_resources, process=holder.pk, epoch=1, release_id=uuid4(), amounts=None
         )
         until_waiting(1)
-        bank.settle(late, RequestState.WAITING, verdict=BankVerdict.WAIT_UNAVAILABLE, reason="")
+        bank.store_refusal(
+            late, RequestState.WAITING, verdict=BankVerdict.WAIT_UNAVAILABLE, reason=""
+        )
         bank.log_request(EventKind.WAITING, late)
 
     released.result()

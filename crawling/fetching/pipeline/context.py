@@ -267,7 +267,7 @@ class CopyPolicy:
         """Whether another URL of the run is known to have had this content first."""
         if not self.is_on or not digest:
             return False
-        first = self.contents.peek(digest)
+        first = self.contents.known_url(digest)
         if first is None:
             first = port.original_url(fingerprint, digest)
         return first is not None and first != url_id

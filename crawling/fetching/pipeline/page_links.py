@@ -215,7 +215,7 @@ class _Gate:
         )
         if ruling.admits:
             return ruling
-        refusal = self._judge.refusals.first(
+        refusal = self._judge.refusals.first_refusal(
             link,
             ruling,
             depth=depth,

@@ -95,7 +95,7 @@ class PreResolverProcess:
             self._renew(now)
             self._look_at = now + (HEARTBEAT_SECONDS if self._slots.held else TICK_SECONDS)
         if self._slots.held:
-            self._pre.turn(wait=TICK_SECONDS)
+            self._pre.do_round(wait=TICK_SECONDS)
         elif self._is_wanted:
             ending.wait(TICK_SECONDS)
         else:
@@ -136,7 +136,7 @@ class PreResolverProcess:
             )
             keep_history(self._resolver.memory)
         self._tally.note_look_ups(self._pre.counts)
-        self._tally.tell()
+        self._tally.store_counts()
         self._place, self._machines = send_heartbeat(
             self._machine,
             slots=self._slots.held,

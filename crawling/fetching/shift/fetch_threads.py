@@ -82,7 +82,7 @@ class FetchThreadPool:
         try:
             back: Visit | None = None
             while visit := self._next_visit(number, back):
-                with VITALS.in_hand(number, visit.urls[0].id):
+                with VITALS.hold_url(number, visit.urls[0].id):
                     back = self._step(visit, number)
                 report_step(FetchStep.WAITING_FOR_HOST, "")
         finally:
@@ -141,7 +141,7 @@ class FetchThreadPool:
 
     def _finish_answer(self, answer: UnreadAnswer, visit: Visit, number: int) -> None:
         claimed, began_at = answer.claimed, time.monotonic()
-        with VITALS.in_hand(number, claimed.id), self.board.hide_thread(number, claimed.url):
+        with VITALS.hold_url(number, claimed.id), self.board.hide_thread(number, claimed.url):
             self._hand_in(self._read(answer, visit), claimed)
         held = time.monotonic() - began_at
         self._read_aside[number] += held

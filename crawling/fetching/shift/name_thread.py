@@ -149,7 +149,7 @@ class NameThread:
         if self._requests and not self._handed:
             self._closing.wait(WAIT_SECONDS)  # wait for a free slot
         if self._handed:
-            self._pre.turn(wait=WAIT_SECONDS)
+            self._pre.do_round(wait=WAIT_SECONDS)
             self.counter.note_look_ups(self._pre.counts)
 
     def _candidates(self, until: float) -> Iterable[tuple[str, float]]:
@@ -199,7 +199,7 @@ class HostNames:
 
     def write_counts(self) -> None:
         """Store how many names were already resolved and how many were looked up."""
-        self._thread.counter.tell()
+        self._thread.counter.store_counts()
 
     def bring(self, visits: Sequence[Visit]) -> None:
         """Put visits on the workbench. The answers for all of them are read at once. A name without
@@ -226,4 +226,4 @@ class HostNames:
 
     def close(self) -> None:
         self._thread.close()
-        self._thread.counter.tell()
+        self._thread.counter.store_counts()

@@ -88,8 +88,8 @@ def store_targets(cursor: CursorWrapper, outcomes: Iterable[UrlOutcome]) -> None
 def lower_depths_of_targets(
     cursor: CursorWrapper, run: Run, *, numbers: Sequence[int]
 ) -> PatternAdmission:
-    """Lower the depths of the targets of pages that have come nearer, then the depths of the
-    targets' own targets, and so on.
+    """Lower the depths of the targets of pages whose depth fell, then those of the targets'
+    targets, and so on.
 
     The loop ends, since depths only fall. The caller holds the run's lock. URLs that pass now are
     admitted together, so that their hosts are created in one order.

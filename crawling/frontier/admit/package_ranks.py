@@ -49,8 +49,8 @@ WHERE u.id = new.id AND u.state = '{UrlState.QUEUED}' AND u.rank <> new.rank
 
 
 class PackageRanks:
-    """Calls a package's order, but only in a shift, whose worker ends the process if a call does
-    not return. Elsewhere the depth is the rank.
+    """Calls a package's order. Does so only in a shift, since its worker ends the process if a call
+    does not return. Elsewhere the depth is the rank.
     """
 
     def __init__(self) -> None:

@@ -164,8 +164,8 @@ class PatternWorth:
 
 
 class ListPage(NamedTuple):
-    """The facts about a list's page: its parameters, whether it brought an item, an image or a
-    word, whether it brought anything new at all, and whether it led to more of its list.
+    """The facts about a page of a list: its parameters, whether it had a new item, image or word,
+    whether it had anything new, and whether it linked to more of its list.
     """
 
     parameters: frozenset[int]
@@ -175,9 +175,8 @@ class ListPage(NamedTuple):
 
 
 class KnownList:
-    """Items, images and words that the pages of a list have shown, whatever their parameters, and
-    the parameters that bring nothing. Pages with such parameters do not count in the judgement of
-    the others.
+    """Items, images and words of all pages of a list, and the parameters that add nothing new.
+    Pages with such parameters do not count in the judgement of the others.
     """
 
     def __init__(self) -> None:
@@ -366,8 +365,8 @@ class PatternWatch:
         return worth
 
     def _list_worths(self, page: FetchedPage) -> list[PatternWorth]:
-        """The worths of a list's page. A page brings something new if it leads to an item, shows an
-        image, or has a word or a parameter's value in its text that no page of the list had.
+        """The worths of a list's page. A page is new if it has a link to an item, an image, a word,
+        or a parameter's value in its text that no earlier page of the list had.
         """
         if not page.list_name:
             return []

@@ -82,7 +82,7 @@ class Refusals:
             self._again[url] += 1
         return True
 
-    def first(
+    def first_refusal(
         self,
         link: Address,
         ruling: Ruling,

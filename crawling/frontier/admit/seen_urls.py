@@ -62,8 +62,8 @@ class SeenUrls:
             forget_oldest(self._depths, self._capacity)
 
     def take_links(self) -> Counter[str]:
-        """The number of links, since the last call, to each URL that was not handed to the frontier
-        again.
+        """For each URL that was not passed to the frontier again, the number of links since the
+        last call.
         """
         with self._lock:
             taken, self._links = self._links, Counter()

@@ -59,7 +59,7 @@ def restore_shared(lines: Lines) -> None:
         stage_rows(cursor, lines(hosts.name))
         cursor.execute(ADD_HOSTS)
         names = [name for (name,) in cursor.fetchall()]
-        cursor.execute(NAME_HOSTS, NEW_HOSTS.values(map(NewHost.of, names)))
+        cursor.execute(NAME_HOSTS, NEW_HOSTS.values(map(NewHost.from_name, names)))
         stage_rows(cursor, lines(robots.name))
         cursor.execute(ADD_ROBOTS)
 

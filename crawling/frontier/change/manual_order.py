@@ -1,6 +1,5 @@
-"""An operator's actions on the frontier: move waiting URLs to the front or to the end, take them
-out, put them back, and queue failed URLs again, as if neither they nor their hosts had ever been
-tried.
+"""An operator's actions on the frontier: move waiting URLs to the front or to the end, exclude and
+readmit them, and queue failed URLs again, with the counts of their tries reset.
 """
 
 from __future__ import annotations

@@ -117,8 +117,8 @@ SAME_VISIT = timedelta(milliseconds=1)
 
 
 def find_steady_pages(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, Page]:
-    """Return pages that are probably unchanged, so that their servers need not be asked yet, by the
-    id of the run's URL. days: the longest wait.
+    """Return pages that are probably unchanged and so need no request yet, by the id of the run's
+    URL. days: the longest wait.
     """
     checks, documents = _latest_checks(run, url_ids, most=MOST_CHECKS)
     now, most = timezone.now(), timedelta(days=days)

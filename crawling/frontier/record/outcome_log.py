@@ -25,7 +25,7 @@ class OutcomeLog:
         #: hosts with a line in a batch that is perhaps not committed yet
         self._told: set[str] = set()
 
-    def tell(
+    def write_lines(
         self,
         shift: Shift,
         outcomes: Collection[UrlOutcome],

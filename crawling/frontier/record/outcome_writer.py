@@ -175,7 +175,9 @@ def record_batch(
         queues = {url: row.queue_id for url, row in settled.items()}
         failed = count_outcomes(cursor, shift, kept, queues, admitted=admitted)
         fail_lost_redirects(cursor, shift, kept)
-        memory.outcome_log.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
+        memory.outcome_log.write_lines(
+            shift, kept, {url: row.url for url, row in settled.items()}, failed
+        )
     memory.confirm(outcomes)
     memory.contents.learn(originals)
     memory.links.update(found.links)

@@ -206,7 +206,7 @@ class KnownContents:
             self._urls[digest] = url_id  # moved to the end, so that contents with many copies stay
         return url_id
 
-    def peek(self, digest: bytes) -> int | None:
+    def known_url(self, digest: bytes) -> int | None:
         """The known URL with this content. May be called by any thread."""
         return self._urls.get(digest)
 
@@ -227,8 +227,8 @@ def original_url(run_id: int, fingerprint: int, digest: bytes) -> int | None:
 def find_originals(
     cursor: CursorWrapper, run_id: int, outcomes: Sequence[UrlOutcome], known: KnownContents
 ) -> dict[bytes, int]:
-    """Return the URL that had each content first, by SHA-256: known, stored, or the first of this
-    batch.
+    """Return the first URL with each content, by SHA-256: a remembered, a stored, or the first one
+    of this batch.
 
     The caller holds the run's lock, so two shifts never choose different originals for one content.
     """

@@ -63,8 +63,8 @@ def add_seeds_to_crawl(
     limit. A second call with the same seeds changes nothing.
 
     Raises BadSeeds with all mistakes at once; the checks are those of an order's seeds. Without
-    `widen`, an address outside the scope is refused, too, since a seed brings its whole host,
-    directory or domain into the scope.
+    `widen`, an address outside the scope is refused, too, since a seed adds its host, directory or
+    domain to the scope.
     """
     addresses, mistakes = read_seeds(texts)
     mistakes += seed_mistakes(addresses)

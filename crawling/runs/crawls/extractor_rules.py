@@ -1,6 +1,6 @@
-"""The rules of extractors in orders. An order names an extractor and stores a copy of its rules
-beside the order's own rules, so that the order of a run says by which rules its pages were read. A
-use of crawls stores the extractors; without that use no order can name one.
+"""The rules of extractors in orders. An order names an extractor and stores a copy of its rules, so
+that a run's order has all rules by which its pages were read. A use of crawls stores the
+extractors; without that use no order can name one.
 """
 
 from __future__ import annotations

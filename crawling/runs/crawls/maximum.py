@@ -59,7 +59,7 @@ def check_max(
     return full
 
 
-def apply_to_pool(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+def change_max_in_pool(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """Change Max and priority of the run's processes in the pool, if these fields of the order
     differ from the old ones. Either all processes are changed or none.
 

@@ -40,7 +40,7 @@ from crawling.runs.crawls.fetching_section import (
     secret_recipient_errors,
     unchanged_secrets,
 )
-from crawling.runs.crawls.maximum import POOL_FIELDS, apply_to_pool, check_max
+from crawling.runs.crawls.maximum import POOL_FIELDS, change_max_in_pool, check_max
 from crawling.runs.grants import cancel_waiting
 from crawling.web.secret_headers import Secret
 
@@ -145,12 +145,12 @@ def _edit_by_bank_and_order(
     values = {name: getattr(order, name) for name in EDITABLE if name in fields}
     if "claim" in values or not CLAIMING.isdisjoint(values):
         values["claim"] = check_max(crawl, order.claim, order)
-    apply_to_pool(crawl, {name: getattr(crawl, name) for name in POOL_FIELDS}, values)
+    change_max_in_pool(crawl, {name: getattr(crawl, name) for name in POOL_FIELDS}, values)
     try:
         edited = _store_edit(crawl.pk, values, by, revision, unchanged_secrets(crawl, fields))
     except (IntegrityError, WrongState) as error:
         stands = CrawlJob.objects.get(pk=crawl.pk)
-        apply_to_pool(
+        change_max_in_pool(
             crawl, values, {name: getattr(stands, name) for name in POOL_FIELDS if name in values}
         )
         if isinstance(error, WrongState):

@@ -109,7 +109,7 @@ def _store_schedule(
             and before.timing["every_minutes"] == timing.every_minutes
         )
         anchor = before.anchor_at if before and stays else now + delay
-        next_at = next(timing.after(now, anchor)) if timing.is_on else None
+        next_at = next(timing.times_after(now, anchor)) if timing.is_on else None
         values = {
             "timing": timing.model_dump(mode="json"),
             "anchor_at": anchor,

@@ -192,5 +192,5 @@ def _set_next_start(crawl: CrawlJob) -> None:
     schedule = Schedule.objects.filter(crawl=crawl).first()
     timing = read_timing(schedule.timing)[0] if schedule else None
     if schedule and timing and timing.is_on:
-        next_at = next(timing.after(timezone.now(), schedule.anchor_at))
+        next_at = next(timing.times_after(timezone.now(), schedule.anchor_at))
         Schedule.objects.filter(pk=schedule.pk).update(next_at=next_at)

@@ -126,8 +126,8 @@ def _fates_of_runs(
     told = fates_of_runs(rules, kept, now)
     going = {fate.number for fate in told if fate.is_deleted_by(now)}
     if not going:
-        # nothing is removed now, so the references between runs, for which pages would be read, are
-        # left out
+        # nothing is removed now, so references between runs, which would take a query of pages, are
+        # not read
         return told
     needed = runs_needed_by_others(crawl)
     others = {

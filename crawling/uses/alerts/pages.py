@@ -160,7 +160,7 @@ def listener_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "is_mailbox": is_mailbox(row.address),
         "may_remove": request.user.has_perm("alerts.delete_listener"),
         "listener": get_object_or_404(Listener, pk=pk),
-        "week": _week_facts(row) if AlertEvent.WEEK in row.events else None,
+        "week": _next_summary_facts(row) if AlertEvent.WEEK in row.events else None,
         "secret": _secret_or_reason(row),
         "form": form,
         "deliveries": row.deliveries.all()[:SHOWN],
@@ -203,7 +203,7 @@ def send_test_alert(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return redirect("alerts:listener", pk=pk)
 
 
-def _week_facts(row: Listener) -> dict[str, Any]:
+def _next_summary_facts(row: Listener) -> dict[str, Any]:
     """The end of the week that the next summary covers, and the name of the account's time zone if
     it is invalid.
     """
@@ -233,7 +233,7 @@ def _summary_facts(user: User) -> dict[str, Any] | None:
     row = Listener.objects.filter(user=user).select_related("user__preference").first()
     return {
         "summary": row,
-        "week": _week_facts(row or Listener(user=user)),
+        "week": _next_summary_facts(row or Listener(user=user)),
         "latest": row.deliveries.first() if row else None,
         "why_not": summary_obstacle(user),
     }

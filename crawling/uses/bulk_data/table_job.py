@@ -41,9 +41,8 @@ def _continue_check(job: RunningJob) -> Callable[[], bool]:
 class JobFile:
     """The unfinished file of a job. The job's bookmark has the place after the last rows in a
     slice, and the state of everything on which the rows depend besides the run's pages and
-    datasets. If that state has changed, the job begins anew, since the file would otherwise have
-    rows of two states. The job also begins anew if it was killed while the slices were being
-    removed.
+    datasets. If that state has changed, the job starts again, so that the file never has rows of
+    two states. The job also begins anew if it was killed while the slices were being removed.
     """
 
     def __init__(self, table: BulkTable, job: RunningJob, columns: Sequence[BulkColumn]) -> None:

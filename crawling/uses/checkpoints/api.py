@@ -38,7 +38,7 @@ class CheckpointOut(CancellableOut):
 
 
 def _checkpoint_out(job: BackgroundJob) -> dict[str, Any]:
-    made = Checkpoint.of(job)
+    made = Checkpoint.from_job(job)
     names = ("taken_at", "machine", "directory", "bytes", "urls")
     return {**job_facts(job), **{name: getattr(made, name) for name in names}}
 

@@ -36,7 +36,7 @@ class Checkpoint:
     urls: int = 0
 
     @classmethod
-    def of(cls, job: BackgroundJob) -> Checkpoint:
+    def from_job(cls, job: BackgroundJob) -> Checkpoint:
         if job.result is None:
             return cls(job)
         taken_at = datetime.fromisoformat(job.result["taken_at"])

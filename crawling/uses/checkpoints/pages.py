@@ -26,7 +26,7 @@ def checkpoints_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     crawl = get_object_or_404(CrawlJob, pk=pk)
     if request.method == "POST":
         return _request_latest_run(request, crawl)
-    rows = [Checkpoint.of(job) for job in checkpoints_of(crawl)[:MOST]]
+    rows = [Checkpoint.from_job(job) for job in checkpoints_of(crawl)[:MOST]]
     here: dict[str, Any] = {"crawl": crawl, "run": crawl.runs.first(), "checkpoints": rows}
     here |= {
         "place": settings.CHECKPOINT_DIR,

@@ -79,8 +79,8 @@ from serving.requests import asked_text, render_live
 #: the number of rows on a page, and of crawls that a form offers
 ROWS, OFFERED = 50, 100
 TYPE = "application/wacz"
-#: each column: whether a phone leaves it out, its sort key, its words, whether it is a number, and
-#: whether the largest value comes first
+#: each column: whether it is hidden on a phone, its sort key, its heading, whether it is a number,
+#: and whether the largest value comes first
 COLUMNS = (
     (False, "name", "Name", False, False),
     (True, "", "Runs", True, False),

@@ -19,8 +19,8 @@ from crawling.previews.jobs import question_kind
 from crawling.previews.run_comparison import comparison_stamp
 from crawling.uses.copies.results import Clusters, PageWithText, SharedText
 
-#: the longest wait for units, since a user waits for the answer; a shift ends within its time slice
-#: of a minute if others wait
+#: the longest wait for units, since a user waits for the answer; a shift ends within a minute if
+#: others wait
 GRANT_SECONDS = 45.0
 #: the largest supplied text
 MOST_BYTES = 1024 * 1024

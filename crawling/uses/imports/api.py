@@ -104,7 +104,7 @@ COPIED = (
 
 
 def import_row(job: BackgroundJob) -> dict[str, Any]:
-    asked = ArchiveImport.of(job)
+    asked = ArchiveImport.from_job(job)
     copied = {name: getattr(asked, name) for name in COPIED}
     return {**job_facts(job), "crawl": job.run.crawl_id if job.run else None, **copied}
 

@@ -43,7 +43,7 @@ def import_archive(options: dict[str, Any], out: OutputWrapper) -> None:
 
 def _cancel_import(number: int) -> str:
     job = cancel_job(find_import(number), by=None)
-    return f"Import {job.pk} of {', '.join(ArchiveImport.of(job).files)}"
+    return f"Import {job.pk} of {', '.join(ArchiveImport.from_job(job).files)}"
 
 
 COMMANDS = (

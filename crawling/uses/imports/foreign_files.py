@@ -297,7 +297,7 @@ class _AnswersOfRecords:
 
     def _answer_of_record(self, record: ForeignRecord) -> ForeignAnswer | None:
         try:
-            whole = self.file.segments.joined(record)
+            whole = self.file.segments.join_segments(record)
             if whole is None:
                 return None
             with closing(whole):

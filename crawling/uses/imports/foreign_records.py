@@ -335,8 +335,8 @@ class Digests:
 
 
 def digest_spellings(value: str) -> set[str]:
-    """A digest in hexadecimal digits, once for each encoding that the text may have: base16, base32
-    or base64, in any case and with any padding.
+    """A digest in hexadecimal digits, for each possible encoding of the text: base16, base32 or
+    base64, in any case and with any padding.
     """
     text, found = value.strip().rstrip("="), set[str]()
     with suppress(ValueError):

@@ -42,7 +42,7 @@ class ArchiveImport:
     remarks: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, job: BackgroundJob) -> ArchiveImport:
+    def from_job(cls, job: BackgroundJob) -> ArchiveImport:
         spec, read = job.spec, job.progress.get("done", 0)
         files, name, of = spec["files"], spec["name"], spec["bytes"]
         state = state_of(job)

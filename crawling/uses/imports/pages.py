@@ -36,7 +36,7 @@ def imports_page(request: AuthenticatedRequest) -> HttpResponse:
                 faults_in_words(row.left_out, row.remarks),
                 may_import and may_end(request.user, job.by),
             )
-            for job, row in ((job, ArchiveImport.of(job)) for job in here["rows"])
+            for job, row in ((job, ArchiveImport.from_job(job)) for job in here["rows"])
         ],
         "offered": offered_files(),
         "place": settings.IMPORT_DIR,
@@ -56,7 +56,7 @@ def _request_import(request: AuthenticatedRequest) -> dict[str, str]:
     files, name = request.POST.getlist("files"), request.POST.get("name", "")
     errors: dict[str, str] = {}
     with mistakes_kept(errors):
-        asked = ArchiveImport.of(request_import(files, name, by=request.user))
+        asked = ArchiveImport.from_job(request_import(files, name, by=request.user))
         messages.success(request, f"A background job imports {', '.join(asked.files)}.")
     return errors
 

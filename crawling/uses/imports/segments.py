@@ -28,7 +28,7 @@ class Segments:
     #: each incomplete record by its id, with the number of its latest part
     _waiting: OrderedDict[str, tuple[ForeignRecord, int]] = field(default_factory=OrderedDict)
 
-    def joined(self, record: ForeignRecord) -> ForeignRecord | None:
+    def join_segments(self, record: ForeignRecord) -> ForeignRecord | None:
         """The complete record; None if further parts follow. Raises MissingSegment."""
         if record.kind == CONTINUATION:
             return self._store_part(record)

@@ -85,8 +85,8 @@ class Translation:
         self._revisits = WaitingRevisits(self.folder)
 
     def take(self, answer: ForeignAnswer) -> None:
-        """Archive an answer. A revisit record waits for the record to which it refers, since that
-        may come later.
+        """Archive an answer. A revisit record is written after the record to which it refers, which
+        may be in a later file.
         """
         with closing(answer.payload):
             content = DocumentStream(answer.payload, answer.payload.seek(0, os.SEEK_END))

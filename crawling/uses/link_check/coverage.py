@@ -21,9 +21,9 @@ from serving.listing.columns import Column
 EXTERNAL, ASSETS = "Check external links", "Fetch page assets"
 FILTERS, TRAPS = "the filters", "a suspected trap"
 OF_HOST, OF_DOMAIN = "the limit of each host", "the limit of each domain"
-#: the rules that exclude addresses of links, in words. The blocklist and other protocols are left
-#: out, since no user wants these addresses checked, and types and sizes, since an address that they
-#: exclude has answered
+#: the rules that exclude addresses of links, in words. Not among them are the blocklist and other
+#: protocols, whose addresses need no check, and types and sizes, which exclude only addresses that
+#: have answered
 CAUSES = {
     Rule.DEPTH: "the maximum depth",
     Rule.EXCLUDE: FILTERS,

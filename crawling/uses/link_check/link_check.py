@@ -121,8 +121,8 @@ def all_problems(run: Run, kind: ProblemKind) -> Iterator[LinkProblem]:
 def problems_with_sources(
     run: Run, kind: ProblemKind, *, slow_seconds: float = SLOW_SECONDS
 ) -> Iterator[tuple[LinkProblem, LinkSource | None]]:
-    """All problems of a kind, once for each link to them. A problem that belongs to a page, or to
-    which no link leads, occurs once without a link.
+    """All problems of a kind, once for each link to them. A problem of a page, or of an address
+    without links to it, occurs once, without a link.
     """
     after: str | None = ""
     most = FIRST_AT_ONCE

@@ -57,7 +57,7 @@ class ListOrder(NamedTuple):
     keys: tuple[str, ...]
 
     @classmethod
-    def of(cls, sort: str, columns: Mapping[str, str], *keys: str) -> ListOrder:
+    def from_sort(cls, sort: str, columns: Mapping[str, str], *keys: str) -> ListOrder:
         """The order for a sort. columns: the expression for each sort."""
         return cls(columns[sort.lstrip("-")], sort.startswith("-"), keys)
 

@@ -237,9 +237,7 @@ def _requested_kind(
 
 
 def _worst_kind(run: Run) -> ProblemKind:
-    """The first kind in the list that is known to have errors; without one, broken links, whose
-    list says that there are none.
-    """
+    """The first kind in the list that has errors; broken links if no kind has any."""
     found = kinds_by_severity(counts_of(run))
     errors = (one.kind for one in found if one.share and one.kind.severity is Severity.ERROR)
     return next(errors, ProblemKind.BROKEN)

@@ -1,6 +1,5 @@
-"""Problems of pages that a second reading finds: links that are no URLs, errors of markup by their
-names in the standard, and links with fragments that name no place on their target page, including
-links to redirects.
+"""Problems of pages that a second reading finds: invalid links, errors of markup by their names in
+the standard, and links whose fragment is missing on the target page, also behind redirects.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ SLICE_OF_PAGES = """
 SELECT fingerprint FROM findings WHERE tells = 'read' AND fingerprint >= $first
 ORDER BY fingerprint LIMIT $most
 """
-#: not the top, which every page has, nor a fragment that names a place made by a script, or a text
+#: all fragments but the top, which every page has, text fragments, and fragments for scripts
 NAMES_PLACE = """fragment <> '' AND lower(fragment) <> 'top' AND fragment[1] NOT IN ('!', '/')
     AND NOT contains(fragment, ':~:')"""
 #: joined by fingerprint alone, since reading the targets would take three times as long

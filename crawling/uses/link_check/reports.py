@@ -156,7 +156,7 @@ def list_links(
     LinkSearchTookTooLong.
     """
     conditions, values = _wanted_links(page, target, host, kind)
-    order = ListOrder.of(sort, LINK_COLUMNS, "page_id", "position") if sort else None
+    order = ListOrder.from_sort(sort, LINK_COLUMNS, "page_id", "position") if sort else None
     if after:
         page_id, position, last = _link_key(after, order)
         conditions.append(order.behind("$last", "$page_id", "$position") if order else BEHIND)
@@ -240,7 +240,7 @@ def list_media(
     one of MEDIA_TYPES. Raises TooManyMedia, LinkSearchTookTooLong, and BadOrder for an invalid key.
     """
     shown = _element_condition(_media_elements(kind))
-    order = ListOrder.of(sort, MEDIA_COLUMNS, "target")
+    order = ListOrder.from_sort(sort, MEDIA_COLUMNS, "target")
     if not order.is_by_key:
         [(media,)] = query_links(run, f"SELECT count(*) FROM links WHERE {shown}")  # noqa: S608
         if media > MOST_COUNTED_LINKS:
@@ -309,7 +309,7 @@ def list_hosts(
     """Hosts to which links lead, sorted by name or by number of links. Raises
     LinkSearchTookTooLong, and BadOrder for an invalid key.
     """
-    order = ListOrder.of(sort, HOST_COLUMNS, "target_host")
+    order = ListOrder.from_sort(sort, HOST_COLUMNS, "target_host")
     query = HOSTS.format(behind=_condition_of_rows_after(order, after), order=order.terms)
     found = query_links(run, query, _key_of(order, after) | {"most": most + 1})
     following, found = _next_key(found, None if order.is_by_key else 1, most), found[:most]

@@ -58,8 +58,8 @@ LINKED_FROM = """
 SELECT DISTINCT target_fingerprint FROM links
 WHERE target_fingerprint IN (SELECT unnest($targets)) AND page IN (SELECT unnest($pages))
 """
-#: the most addresses, and the most pages, that are compared; beyond them every address that the
-#: other run did not meet counts as unknown
+#: the most addresses, and the most pages, that are compared; beyond them every address that is new
+#: to the other run counts as unknown
 MOST_TARGETS, MOST_PAGES = 20_000, 20_000
 UNKNOWN = f"""
 SELECT url.url FROM {JOINED}
@@ -69,12 +69,12 @@ WHERE url.run_id = %(run)s AND url.fingerprint = ANY(%(marks)s) AND NOT {KNOWN}
 
 @dataclass(frozen=True)
 class UnknownUrls:
-    """Failed addresses of which another run does not show whether they exist: it has not met them,
-    and has not read all pages that link to them.
+    """Failed addresses about which another run gives no information: it has not requested them, and
+    has not read all pages with links to them.
     """
 
-    #: whether all addresses that the other run has not met are unknown, since not all pages with
-    #: links to them are known
+    #: whether all addresses that are new to the other run count as unknown, since not all pages
+    #: with links to them are known
     is_all: bool = False
     marks: Sequence[int] = ()
 

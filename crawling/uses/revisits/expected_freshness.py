@@ -153,9 +153,8 @@ def _page_rows(
 def _sorted_revisits(
     found: QuerySet[PlannedRevisit], sort: RevisitSort, is_search: bool
 ) -> QuerySet[PlannedRevisit]:
-    """The pages in the order of an index. Not so for a search: PostgreSQL would expect to find
-    enough matching rows soon, and if there are none, would read all rows in that order, four times
-    as slowly.
+    """The pages in the order of an index. A search does not use that order: PostgreSQL would expect
+    enough matching rows soon, and if there are none, would read all rows four times as slowly.
     """
     if not is_search:
         return found.order_by(

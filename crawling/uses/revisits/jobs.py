@@ -1,6 +1,6 @@
 """The background job that plans the revisits of a crawl, with a grant of memory. Its request has
-the priority of a crawl, not that of work which can wait: it works for only a few seconds, and would
-lose its data if it released the memory before the plan is stored.
+the priority of a crawl, since it works for only a few seconds, and would lose its data if it
+released the memory before the plan is stored.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class OpenIndex:
             return self._view
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def read_index(self) -> Iterator[None]:
         """Let the block read the index that `look` returned. An error about the index's files
         becomes IndexBroken, and the next `look` opens the index again.
         """

@@ -113,7 +113,7 @@ def search_texts(
         return SearchResult(runs=asked)
     words = query_of(clauses, view.schema, view.languages)
     query = Query.boolean_query([(Occur.Must, words), *_filter_clauses(view, wanted, runs)])
-    with OPEN_INDEX.reading():
+    with OPEN_INDEX.read_index():
         found = view.searcher.search(query, most, count=True, offset=before)
         counts = facet_counts(view.searcher, query, COUNTED)
         snippets = SnippetWriter(clauses, words, view.searcher, view.schema)

@@ -126,7 +126,7 @@ def _typed_fields(request: AuthenticatedRequest) -> WatchFields:
 
 
 def _number_or_nan(text: str) -> float:
-    """The number; not a number, which no watch has, if the text is none."""
+    """The number in the text; NaN, which the check of the fields refuses, if there is none."""
     try:
         return float(text)
     except ValueError:

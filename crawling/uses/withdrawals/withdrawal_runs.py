@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from crawling.models import CrawlJob, Run, Withdrawal, WithdrawnPage
 
 
-def runs_of(crawl: CrawlJob, run: Run | None) -> QuerySet[Run]:
+def runs_of_withdrawal(crawl: CrawlJob, run: Run | None) -> QuerySet[Run]:
     """The runs, including deleted ones that can be restored."""
     runs = Run.all_objects.filter(crawl=crawl)
     return runs.filter(pk=run.pk) if run else runs
@@ -18,7 +18,7 @@ def take_over_pages(withdrawal: Withdrawal) -> None:
     are then removed with its own, and they stay withdrawn if an earlier withdrawal is undone.
     """
     rows = WithdrawnPage.objects.filter(
-        run__in=runs_of(withdrawal.crawl, withdrawal.run),
+        run__in=runs_of_withdrawal(withdrawal.crawl, withdrawal.run),
         withdrawal__lt=withdrawal.pk,
         content__isnull=False,
     ).values_list("pk", "url__url")

@@ -39,7 +39,7 @@ from crawling.models.deleted import RESTORABLE
 from crawling.orders.scope.blocklist import BadEntry
 from crawling.orders.scope.url_rules import UrlRule, UrlRuleKind
 from crawling.uses.withdrawals.jobs import request_removal_of
-from crawling.uses.withdrawals.withdrawal_runs import runs_of, take_over_pages
+from crawling.uses.withdrawals.withdrawal_runs import runs_of_withdrawal, take_over_pages
 from crawling.web.addresses import fingerprint, signed_64_bits
 from crawling.web.expressions import required_text
 from crawling.web.statuses import NOT_MODIFIED_STATUS
@@ -91,7 +91,7 @@ def withdrawal_preview(
     rule, errors = _read_rule(kind, text)
     if rule is None:
         raise BadOrder(errors)
-    runs = runs_of(crawl, run)
+    runs = runs_of_withdrawal(crawl, run)
     found = _covered_pages(runs, rule)
     ids = [pk for pk, _ in found]
     files = _archive_files(runs).aggregate(bytes=Sum("committed_length"))
@@ -125,9 +125,9 @@ def withdraw_pages(
     """
     rule = _checked_rule(kind, text, reason)
     with transaction.atomic():
-        runs = list(runs_of(crawl, run).select_for_update(no_key=True).order_by("pk"))
+        runs = list(runs_of_withdrawal(crawl, run).select_for_update(no_key=True).order_by("pk"))
         _check_runs_are_ended(runs)
-        found = [pk for pk, _ in _covered_pages(runs_of(crawl, run), rule)]
+        found = [pk for pk, _ in _covered_pages(runs_of_withdrawal(crawl, run), rule)]
         if not found:
             raise NotFound("No stored page has such an address.")
         _check_unchanged(found)
@@ -191,7 +191,7 @@ def undo_withdrawal(crawl: CrawlJob, number: int, *, by: User | None) -> Withdra
     parts = set(rows.values_list("content__page__links_part", flat=True))
     restore_page_rows(withdrawal.pk)
     read_parts_later(parts)
-    ids = list(runs_of(crawl, withdrawal.run).values_list("pk", flat=True))
+    ids = list(runs_of_withdrawal(crawl, withdrawal.run).values_list("pk", flat=True))
     delete_jobs_after_event(JobEvent.WITHDRAWN, ids)
     withdrawal.files.all().delete()
     withdrawal.undone_at = timezone.now()

@@ -1,10 +1,9 @@
 """The type of a document, by its server's statement (Fetch Standard, "extract a MIME type") and by
 its first bytes (MIME Sniffing Standard).
 
-In four points this is more tolerant than browsers, since a crawler has no user who would notice a
-wrong type (decision 120): a byte order mark before markup is skipped, more elements begin HTML,
-meaningless types count as none, and by its root element a document of markup or text is recognized
-as a sitemap or feed.
+Four rules are more tolerant than those of browsers (decision 120): a byte order mark before markup
+is skipped, more elements begin HTML, meaningless types count as none, and a sitemap or feed is
+recognized by its root element.
 """
 
 from __future__ import annotations

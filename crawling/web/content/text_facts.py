@@ -67,7 +67,7 @@ class TextFacts:
             self.compute()
 
     @classmethod
-    def of(
+    def from_values(
         cls, abstract: str, simhash: int | None, key: int | bytes | None, marks: Iterable[int]
     ) -> TextFacts:
         """The facts that were computed elsewhere."""

@@ -25,7 +25,8 @@ READERS: dict[str, Reader] = {
 
 def read(source: DocumentSource) -> Document:
     """Read a compressed document: a sitemap, a feed, a list of addresses, or a page if the server
-    says so. A document that is broken, or larger than a sitemap may be, is read as far as possible.
+    states that type. A document that is broken, or larger than a sitemap may be, is read as far as
+    possible.
     """
     document, unread = source.body, None
     with ExitStack() as spools:

@@ -167,8 +167,8 @@ def _text_of(document: turbohtml.Document) -> str:
 def _document_links(
     document: turbohtml.Document, reading: ReadingRules, metas: Sequence[turbohtml.Element]
 ) -> tuple[Iterable[ElementLink], Iterable[str], ElementLinks]:
-    """The links that are judged by their elements, then the links that are followed whatever their
-    elements say, each once. Also all links, by attribute.
+    """The links for which `nofollow` counts, then the links for which it does not, each once. Also
+    all links, by attribute.
     """
     refreshes = _refresh_links(metas)
     is_short = len(document.find_all("a")) < FEW_LINKS

@@ -76,8 +76,8 @@ MEDIA_TYPES = (
     *("application/vnd.ms-fontobject", "application/font-woff", "application/x-font-ttf"),
 )
 #: A process that has grown by more than this returns free memory to the system. That takes a
-#: millisecond, and the next documents take the memory again, page by page: with a limit of 8 MiB,
-#: which a tree of 600 KB needs, this took a tenth of a crawl's processor time
+#: millisecond, and the next documents allocate the memory again, page by page: with a limit of 8
+#: MiB, which a tree of 600 KB needs, this took a tenth of a crawl's processor time
 LARGE_BYTES = 32 * 1024 * 1024
 #: the size of a document whose tree may need all memory of the process; free memory is returned
 #: before such a document, too
@@ -155,8 +155,8 @@ def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
 
 
 def _bounded_reader(name: str, read: Reader) -> Reader:
-    """Wrap a package's reader. Its results are cut to our limits, and a fault in it costs the
-    document's links and text, but neither the document nor the fetch thread.
+    """Wrap a package's reader. Its results are cut to our limits. If it fails, the document is
+    stored without links and text, and the fetch thread continues.
     """
 
     def read_bounded(source: DocumentSource) -> Document:

@@ -25,8 +25,8 @@ from crawling.web.feed_entries import FeedEntry
 from crawling.web.links import Links
 from crawling.web.structured_rows import DataKind, DataRow
 
-#: the most rows of a kind, and the most characters of a value, a name and a page; a row tells if
-#: one of these limits cut something off
+#: the most rows of a kind, and the most characters of a value, a name and a page; a row has a mark
+#: if it was cut
 MOST_ROWS = 500
 MOST_VALUE = 16 * 1024
 MOST_NAME = 500

@@ -38,8 +38,8 @@ def read(source: DocumentSource) -> Document:
     """Find addresses. An address in brackets loses the brackets; an address that contains both
     brackets keeps them.
 
-    A text of nothing but addresses, one a line, is a text sitemap: each line is an address,
-    whatever characters it has (sitemaps.org, "Text file").
+    A text with one address in each line is a text sitemap: a whole line is an address, with all its
+    characters (sitemaps.org, "Text file").
     """
     is_list = source.content_type == "text/plain" and lists_addresses(source.body, source.charset)
     most, take = (MOST_LIST_BYTES, _take_lines) if is_list else (MOST_BYTES, _take_addresses)

@@ -84,7 +84,7 @@ def parse_html(body: DocumentStream, charset: str | None, *, positions: bool = F
     inlined = _InlinedData(is_cut=len(body) > MOST_BYTES and not encoding.startswith("UTF-16"))
     for part, read in _parser_input(body, encoding, inlined):
         parser.feed(part)
-        mark.look(part)
+        mark.search_piece(part)
         if read < len(body) and (unread := limits.reached(read, fed=read - inlined.length)):
             break
     document = parser.close()
@@ -117,7 +117,7 @@ class ShadowMark:
         self.is_found = False
         self._end: str | bytes = ""
 
-    def look(self, piece: str | bytes) -> None:
+    def search_piece(self, piece: str | bytes) -> None:
         if isinstance(piece, str):
             end = self._end if isinstance(self._end, str) else ""
             found = DECODED_MARK in f"{end}{piece}"

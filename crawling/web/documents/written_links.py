@@ -68,9 +68,8 @@ ATTRIBUTES = {
 }
 #: a style sheet without any of these has no link
 IN_STYLES = ("url(", "@import")
-#: Text and place of a link usually take half a microsecond. In a tree of elements that are nested a
-#: hundred thousand times each takes milliseconds, so after this time the texts and places of the
-#: remaining links are left out.
+#: Text and place of a link take half a microsecond, or milliseconds under a hundred thousand nested
+#: elements. After this time the texts and places of the remaining links are left out.
 MOST_SECONDS = 0.02
 LINK_SECONDS = 1e-5
 LOOK_EVERY = 64
@@ -184,7 +183,7 @@ def pack_links(links: ElementLinks, places: LinkPlacement) -> bytes:
         count += len(kept)
         relations = _head_relations(urls, elements) if tag == "link" else []
         relations = relations[: len(kept)] or places.relations(tag, kept)
-        columns = list(first)[: len(kept)], relations, texts, places.of(tag, kept)
+        columns = list(first)[: len(kept)], relations, texts, places.places_of(tag, kept)
         blocks += _block_of_links(tag, name or "", columns)
     return _pack_blocks(blocks)
 
@@ -289,7 +288,7 @@ class LinkPlacement:
         known = self._relations
         return [known.get(element, "") for element in elements] if known else []
 
-    def of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
+    def places_of(self, tag: str, elements: list[turbohtml.Element]) -> list[str]:
         """The place of each element, or empty. An empty list if no element has a place."""
         if not self._is_any:
             return []

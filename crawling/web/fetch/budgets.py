@@ -1,6 +1,6 @@
-"""The resources that the fetch threads of a shift share. Memory for documents in hand, as granted
-by the pool, is divided so that no fetch thread can be stuck with half of its need. Downloads share
-a rate in KiB/s.
+"""The resources that the fetch threads of a shift share. The granted memory for documents is
+divided so that no fetch thread waits forever with a part of its need. Downloads share a rate in
+KiB/s.
 """
 
 from __future__ import annotations

@@ -258,11 +258,7 @@ class CookieStore:
         """Store a cookie that the URL's answer sets. Return whether the stored cookies change."""
         with self._lock:
             site = self._site_of(cookie)
-            if (
-                not cookie.is_secure
-                and address.scheme != "https"
-                and _has_covering_cookie(site, cookie)
-            ):
+            if not cookie.is_secure and address.scheme != "https" and _is_covered(site, cookie):
                 return False
             known = site.pop(cookie.key, None)
             if known:
@@ -305,7 +301,7 @@ class CookieStore:
         ]
 
 
-def _has_covering_cookie(site: Mapping[Key, Cookie], cookie: Cookie) -> bool:
+def _is_covered(site: Mapping[Key, Cookie], cookie: Cookie) -> bool:
     """Whether a cookie without TLS must not replace a stored secure cookie (6265bis, 5.7)."""
     return any(
         other.is_secure

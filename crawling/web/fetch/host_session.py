@@ -1,5 +1,5 @@
-"""The state of a run at a host, besides robots.txt: cookies, the challenge of its authentication,
-and whether the crawl has logged in. The state outlives the shift that has the host.
+"""The session of a run with a host: cookies, the challenge of its authentication, and whether the
+crawl has logged in. The state outlives the shift that has the host.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def accept_any(content_type: str | None, length: int | None) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class ReusedAnswer:
-    """An earlier answer that is used again: the id of its page, the address that it came from, and
+    """An earlier answer that is used again: the id of its page, the IP address of its server, and
     its time.
     """
 
@@ -95,8 +95,8 @@ class Fetched:
     unchanged_since: int | None = None
     #: the page of another crawl, or of an earlier run, that served as the answer
     reused: ReusedAnswer | None = None
-    #: whether a kept connection was closed before the answer, so that nothing is known, and another
-    #: request is no second try
+    #: whether a reused connection was closed before the answer began; another request then does not
+    #: count as a second try
     is_stale: bool = False
     #: whether the body is only a part of the document
     is_partial: bool = False
@@ -200,9 +200,9 @@ def fetch(
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises because of a server.
 
-    `received` gets the number of bytes that have come, head and encoding included, and may wait, so
-    that bandwidth stays within the grant. keep: return the exchange, too. judge: decides from the
-    head of an answer whether its body is read.
+    `received` is called with the number of bytes received, including the head, before decoding. It
+    may wait, so that bandwidth stays within the grant. keep: return the exchange, too. judge:
+    decides from the head of an answer whether its body is read.
     """
     started = time.monotonic()
     report_step(FetchStep.FETCHING, url.partition("?")[0] if how.hides_query else url)

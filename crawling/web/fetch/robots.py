@@ -21,9 +21,9 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
     """Return the last answer after all redirects. Its status decides what may be fetched, and its
     body has the rules.
 
-    `get(address, hop)` fetches one hop from a vetted address, and keeps the delay between hops. It
-    returns None if it cannot go on now. Too many redirects count as no robots.txt at all (section
-    2.3.1.2).
+    `get(address, hop)` fetches one hop from a vetted address, and keeps the delay between hops.
+    `get` returns None if it cannot fetch now. Too many redirects count as no robots.txt at all
+    (section 2.3.1.2).
     """
     address = read_address(f"{origin}/robots.txt")
     for hop in range(MAX_HOPS + 1):

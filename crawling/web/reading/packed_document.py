@@ -1,7 +1,7 @@
 """A read HTML document and the facts of its text as bytes: one process hands them to another.
 
-The bytes come from a process that a hostile document may have taken over, so they are only text and
-numbers, and their reader makes no other objects of them.
+A hostile document may have taken over the process that sends the bytes, so their format has only
+texts and numbers.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Unpacker:
             base=base,
             script_sign=ScriptSign(scripts),
         )
-        facts = TextFacts.of(
+        facts = TextFacts.from_values(
             abstract,
             _read_number(simhash) if simhash else None,
             _unpacked_key(key),

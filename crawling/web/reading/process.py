@@ -1,8 +1,8 @@
 """The reading process as the work process sees it.
 
-Python runs one thread of a process at a time, and reading takes half of a page's time there. A
-document that the reading process has no slot for, does not read, or dies of is read by the work
-process itself, so nothing depends on the reading process but speed (docs/decisions/0186).
+Python runs one thread of a process at a time, and reading takes half of a page's time there. The
+work process itself reads a document for which there is no slot, or which the reading process failed
+to read, so only speed depends on the reading process (docs/decisions/0186).
 """
 
 from __future__ import annotations
@@ -218,7 +218,9 @@ class ReadingProcess:
         return ReadingUse(self._documents, worked * NANOSECOND, waited * NANOSECOND)
 
     def _give_up(self) -> None:
-        """End a process that is dead, stuck or wrong; the documents that it has are not read."""
+        """End a process that is dead, stuck or faulty. The documents that were sent to it are not
+        read.
+        """
         self.has_ended = True
         self._program.kill()
         with suppress(KeyError):

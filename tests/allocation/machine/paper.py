@@ -85,7 +85,7 @@ class PaperBank:
             return
         others = (0,) * len(claim)
         if any(row.held):
-            others = banker.minus(self._use().claimed(row.share), row.maximum)
+            others = banker.minus(self._use().claimed_units(row.share), row.maximum)
         refuse_if(bool(exceeded_classes(banker.plus(others, claim), self.shares[row.share].limits)))
 
     def register(self, claim: Vector, share: int | None) -> int:
@@ -243,7 +243,7 @@ class PaperBank:
                 any(row.held),
                 claim=row.maximum,
                 room=use.claim_left(row.share),
-                set_aside=use.set_aside(row.share),
+                set_aside=use.units_set_aside(row.share),
             ),
             TurnRules(self.bypass_limit, self.capacity, (0,) * len(self.capacity)),
         )

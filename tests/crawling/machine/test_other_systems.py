@@ -134,7 +134,7 @@ def test_without_processor_times_of_threads_a_silent_process_is_still_killed(mon
     monkeypatch.setattr(psutil.Process, "threads", refuse)
     vitals = Vitals()
     vitals.beat()
-    with vitals.in_hand(0, 7):
+    with vitals.hold_url(0, 7):
         time.sleep(0.02)
 
         found = find_kill_reason(os.getpid(), vitals, lease_seconds=0.01)

@@ -60,9 +60,9 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
 def test_of_a_thread_with_two_urls_the_later_one_is_in_hand_and_the_first_is_not_charged_for_it():
     vitals = Vitals()
 
-    with vitals.in_hand(3, 7):
+    with vitals.hold_url(3, 7):
         [first] = vitals.urls_in_hand()
-        with vitals.in_hand(3, 8):
+        with vitals.hold_url(3, 8):
             assert [hand.url_id for hand in vitals.urls_in_hand()] == [8]
             began = time.thread_time()
             while time.thread_time() < began + 0.05:

@@ -44,7 +44,7 @@ def lane(work):
 
 def test_a_lane_without_threads_only_collects_then_begins_with_the_earliest_due(lane, work):
     for due, name in ((3, "c"), (1, "a"), (2, "b")):
-        lane.put(LookupJob(due, name, due))
+        lane.add_job(LookupJob(due, name, due))
     assert lane.depth == 3
 
     lane.resize(1)
@@ -56,7 +56,7 @@ def test_a_lane_without_threads_only_collects_then_begins_with_the_earliest_due(
 def test_a_lane_that_shrinks_lets_its_threads_finish_and_then_uses_fewer(lane, work):
     lane.resize(2)
     for due, name in enumerate("abcd"):
-        lane.put(LookupJob(due, name, due))
+        lane.add_job(LookupJob(due, name, due))
     work.wait_for("a", "b")
 
     lane.resize(1)
@@ -71,7 +71,7 @@ def test_a_lane_that_shrinks_lets_its_threads_finish_and_then_uses_fewer(lane, w
 def test_closing_returns_what_was_not_begun(lane, work):
     lane.resize(1)
     for due, name in enumerate("abc"):
-        lane.put(LookupJob(due, name, due))
+        lane.add_job(LookupJob(due, name, due))
     work.wait_for("a")
 
     left = lane.close(0.01)

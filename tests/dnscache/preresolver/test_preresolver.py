@@ -39,7 +39,7 @@ class Ahead:
         until = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < until, self.pre.lanes()
-            self.pre.turn(wait=0.02)
+            self.pre.do_round(wait=0.02)
 
     def all_delivered(self):
         self.until(lambda: self.delivered.keys() >= self.due.keys())
@@ -91,11 +91,11 @@ def test_a_host_is_told_once_for_each_time_it_is_due(ahead):
     ahead.want("a.test", "A.test.")
     ahead.all_delivered()
     for _ in range(5):
-        ahead.pre.turn(wait=0)
+        ahead.pre.do_round(wait=0)
     assert len(ahead.batches) == 1
 
     ahead.want("a.test", within=6)
-    ahead.pre.turn(wait=0)
+    ahead.pre.do_round(wait=0)
 
     assert [list(batch) for batch in ahead.batches[1:]] == [["a.test"]]
 
@@ -144,7 +144,7 @@ def test_a_dead_name_is_tried_three_times_then_rests_and_recovers(
     dead = ahead.delivered["to.test"]
     assert (dead.status, dead.tries, dns_server.count("to.test", "A")) == (DnsStatus.TIMEOUT, 1, 3)
     for _ in range(5):
-        ahead.pre.turn(wait=0)
+        ahead.pre.do_round(wait=0)
     assert ahead.pre.counts["queued"] == 1
 
     dns_server.hosts["to.test"] = [PLAIN]
@@ -161,7 +161,7 @@ def test_an_answer_that_would_expire_is_renewed_just_ahead_of_need(
     clock.advance(27)
     ahead.want("ttl-30.test", within=4)
     for _ in range(3):
-        ahead.pre.turn(wait=0.02)
+        ahead.pre.do_round(wait=0.02)
     assert dns_server.count("ttl-30.test", "A") == 1
 
     clock.advance(3)
@@ -175,7 +175,7 @@ def test_what_others_know_already_is_told_without_asking(make_ahead, make_resolv
     ahead = make_ahead(make_resolver())
     ahead.want("a.test")
 
-    ahead.pre.turn(wait=0)
+    ahead.pre.do_round(wait=0)
 
     assert ahead.delivered["a.test"].addresses == (PLAIN,)
     assert dns_server.count("a.test", "A") == 1
@@ -238,7 +238,7 @@ def test_names_that_somebody_makes_up_go_to_the_slow_lane(make_ahead, dns_server
     # silent: none leaves its lane meanwhile
     ahead.want(*[f"to.{n}.spam.test" for n in range(NEW_NAMES_A_MINUTE + 30)], "to.good.test")
 
-    ahead.pre.turn(wait=0)
+    ahead.pre.do_round(wait=0)
 
     lanes = ahead.pre.lanes()
     assert (lanes.main_depth, lanes.slow_depth) == (NEW_NAMES_A_MINUTE + 1, 30)
@@ -284,7 +284,7 @@ def test_whoever_needs_a_name_that_only_queues_does_not_wait_for_its_turn(make_a
     limit(dns_server, 2)
     ahead = make_ahead()
     ahead.want(*[f"h{n}.test" for n in range(60)])
-    ahead.pre.turn(wait=0)
+    ahead.pre.do_round(wait=0)
     begun = time.monotonic()
 
     assert ahead.resolver.resolve("h59.test").addresses == (PLAIN,)

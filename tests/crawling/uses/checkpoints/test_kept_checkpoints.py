@@ -47,7 +47,7 @@ def test_one_is_taken_every_hour_and_the_last_two_are_kept(run, settings):
         run_job(open_jobs().get().pk)
         BackgroundJob.objects.update(asked_at=timezone.now() - timedelta(minutes=61))
 
-    rows = [Checkpoint.of(job) for job in checkpoints_of(run.crawl)]
+    rows = [Checkpoint.from_job(job) for job in checkpoints_of(run.crawl)]
     assert len(rows) == 2
     assert {row.directory for row in rows} == {
         str(path) for path in settings.CHECKPOINT_DIR.iterdir()
@@ -64,7 +64,7 @@ def test_one_that_cannot_be_written_says_why_and_leaves_nothing(run, settings):
 
     job.refresh_from_db()
     assert "File exists" in job.trouble
-    assert Checkpoint.of(job).taken_at is None
+    assert Checkpoint.from_job(job).taken_at is None
 
 
 def test_without_a_place_none_is_taken_and_whoever_asks_is_told(run, settings):
@@ -92,7 +92,7 @@ def test_one_that_is_asked_for_without_redis_is_taken_once_it_is_back(
         resend_lost_background_jobs()
         assert queue.job_ids == [f"job-{told.json()['id']}"]
         queue.fetch_job(queue.job_ids[0]).perform()
-    assert Checkpoint.of(BackgroundJob.objects.get()).taken_at
+    assert Checkpoint.from_job(BackgroundJob.objects.get()).taken_at
 
 
 def test_the_page_takes_one_and_shows_it(run, client):
@@ -102,7 +102,7 @@ def test_the_page_takes_one_and_shows_it(run, client):
     run_job(BackgroundJob.objects.get().pk)
 
     shown = client.get(page).content.decode()
-    assert Checkpoint.of(BackgroundJob.objects.get()).directory in shown
+    assert Checkpoint.from_job(BackgroundJob.objects.get()).directory in shown
     assert "olga" in shown
 
 

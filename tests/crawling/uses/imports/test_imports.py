@@ -651,16 +651,19 @@ def test_an_import_that_is_killed_while_it_reads_begins_anew(pool, loopback, pla
     if not child:
         run_job(row.pk)
         os._exit(0)
-    wait_until(lambda: ArchiveImport.of(BackgroundJob.objects.get()).answers)
+    wait_until(lambda: ArchiveImport.from_job(BackgroundJob.objects.get()).answers)
 
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
-    assert ArchiveImport.of(BackgroundJob.objects.get()).state == "reading"
+    assert ArchiveImport.from_job(BackgroundJob.objects.get()).state == "reading"
     assert not CrawlJob.objects.exists()
     wait_until(lambda: remove_abandoned_folders() or not at_work(place))
     run_job(row.pk)
-    assert (ArchiveImport.of(BackgroundJob.objects.get()).pages, CrawlJob.objects.count()) == (
+    assert (
+        ArchiveImport.from_job(BackgroundJob.objects.get()).pages,
+        CrawlJob.objects.count(),
+    ) == (
         6000,
         1,
     )

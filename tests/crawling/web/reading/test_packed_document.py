@@ -128,10 +128,10 @@ def facts_in(facts):
 @pytest.mark.parametrize(
     ("facts", "unread"),
     [
-        (TextFacts.of("", 2**70, None, ()), None),
-        (TextFacts.of("", None, -(2**64), ()), None),
-        (TextFacts.of("", None, None, ()), TruncationReason.COPY),
-        (TextFacts.of("", None, None, ()), TruncationReason.BUSY),
+        (TextFacts.from_values("", 2**70, None, ()), None),
+        (TextFacts.from_values("", None, -(2**64), ()), None),
+        (TextFacts.from_values("", None, None, ()), TruncationReason.COPY),
+        (TextFacts.from_values("", None, None, ()), TruncationReason.BUSY),
     ],
     ids=["simhash", "key", "copy", "busy"],
 )

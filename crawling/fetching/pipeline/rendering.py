@@ -58,6 +58,7 @@ ENDED = {
     RenderVerdict.TOO_MANY_NAVIGATIONS: FetchStatus.RENDER_REQUESTS,
     RenderVerdict.TOO_MANY_MESSAGES: FetchStatus.RENDER_REQUESTS,
     RenderVerdict.TOO_LARGE: FetchStatus.RENDER_BYTES,
+    RenderVerdict.BURDENS_OTHERS: FetchStatus.RENDER_BURDEN,
 }
 
 

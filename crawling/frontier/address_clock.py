@@ -59,6 +59,14 @@ WHERE name = %s AND shift_id IS NULL AND due_at = %s
 """
 
 
+#: a shift that has leased the host has its own clock, and its return keeps the later time
+LET_REST = """
+UPDATE crawling_host SET due_at = greatest(due_at,
+    clock_timestamp() + make_interval(secs => %s))
+WHERE name = %s
+"""
+
+
 class AddressTurn(NamedTuple):
     #: seconds until the request may begin; if no turn was taken, until turns are available
     seconds: float
@@ -109,3 +117,9 @@ def return_host(host: BorrowedHost, delay_seconds: float) -> None:
     """Release the host, which then rests for the given delay, or for its own if that is longer."""
     with connection.cursor() as cursor:
         cursor.execute(RETURN, [delay_seconds, host.name, host.until])
+
+
+def let_host_rest(name: str, seconds: float) -> None:
+    """Let no crawl visit a host for so long. A host that no crawl knows is left out."""
+    with connection.cursor() as cursor:
+        cursor.execute(LET_REST, [seconds, name])

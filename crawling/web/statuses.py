@@ -61,6 +61,7 @@ class FetchStatus(IntEnum):
     RENDER_BYTES = -54
     RENDER_BUSY = -55
     RENDER_REFUSED = -56
+    RENDER_BURDEN = -57
     OUR_FAULT = -99
 
     @property
@@ -125,6 +126,8 @@ SENTENCES = {
     FetchStatus.RENDER_BUSY: "The page was not rendered: no browser came free in time.",
     FetchStatus.RENDER_REFUSED: "The page was not rendered: the browser would not open it, or its "
     "scripts led away from it.",
+    FetchStatus.RENDER_BURDEN: "Rendering the page was ended: it left the browser no time for the "
+    "pages of others.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the "
     "crawl's log.",
 }
@@ -139,6 +142,7 @@ RENDERINGS_ENDED = frozenset(
         FetchStatus.RENDER_BYTES,
         FetchStatus.RENDER_BUSY,
         FetchStatus.RENDER_REFUSED,
+        FetchStatus.RENDER_BURDEN,
     }
 )
 #: failures that may soon pass, besides the server's own statuses

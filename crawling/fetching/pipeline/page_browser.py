@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from crawling.frontier import RenderingOutcome
+from crawling.machine.eviction import forget_oldest
 from crawling.orders.sections.rendering import RenderingPart
 from crawling.web.documents.base import Document
 from crawling.web.rendering.types import Door, DoorAnswer, PageToRender, Rendered, RenderLimits
@@ -16,6 +18,8 @@ from crawling.web.rendering.types import Door, DoorAnswer, PageToRender, Rendere
 MIB = 1024 * 1024
 #: the most bytes of the files that a shift keeps for its next pages
 KEPT_BYTES = 32 * MIB
+#: the most hosts that a shift lets rest; the latest ones count
+MOST_RESTING = 1_000
 
 
 class PageFiles:
@@ -39,6 +43,26 @@ class PageFiles:
             while self._bytes > KEPT_BYTES:
                 _, oldest = self._files.popitem(last=False)
                 self._bytes -= len(oldest.body)
+
+
+class RestingHosts:
+    """The hosts of files that had too much to do, and when pages of a shift may ask them again. All
+    threads use it.
+    """
+
+    def __init__(self) -> None:
+        #: in monotonic seconds
+        self._until: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def rest(self, host_key: str, seconds: float) -> None:
+        with self._lock:
+            self._until.pop(host_key, None)
+            self._until[host_key] = time.monotonic() + seconds
+            forget_oldest(self._until, MOST_RESTING)
+
+    def is_resting(self, host_key: str) -> bool:
+        return self._until.get(host_key, 0.0) > time.monotonic()
 
 
 class BrowserEngine(Protocol):

@@ -6,27 +6,31 @@ and the host rests after the last. Files of other hosts wait for the turns of th
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 
 from django.db import connections
 from urllib3 import HTTPHeaderDict
 
 from crawling.fetching.pipeline.context import FetchContext
-from crawling.fetching.pipeline.page_browser import PageFiles
+from crawling.fetching.pipeline.page_browser import PageFiles, RestingHosts
 from crawling.fetching.pipeline.preconditions import (
     address_to_dial,
     refusal_by_robots,
     wait_for_next_turn,
 )
 from crawling.fetching.pipeline.visit import Visit
+from crawling.frontier.address_clock import let_host_rest
 from crawling.frontier.host_state import valid_robots
 from crawling.web.addresses import WEB, Address, BadUrl, read_address
 from crawling.web.fetch.http import Fetched
 from crawling.web.fetch.robots import fetch_robots, status_and_text
+from crawling.web.politeness import backoff_seconds_after
 from crawling.web.rendering.types import DoorAnswer, DoorRefusal, DoorRequest, Headers, RenderLimits
 from crawling.web.robots import MAX_ROBOTS_BYTES, RobotsRules
 from dnscache.resolver import Resolution
@@ -73,6 +77,8 @@ class PageDoor:
     context: FetchContext
     limits: RenderLimits
     files: PageFiles
+    #: other hosts than the page's own
+    resting: RestingHosts
     #: whether robots.txt holds for files, too; it always holds for documents
     obeys_robots: bool
     is_closed: bool = False
@@ -158,6 +164,8 @@ class PageDoor:
             return False
         if is_own:
             return True
+        if self.resting.is_resting(address.host_key):
+            return False
         with self._lock:
             self._elsewhere += 1
         return not request.is_navigation and self._elsewhere <= MOST_ELSEWHERE
@@ -231,7 +239,7 @@ class PageDoor:
             with_secrets=with_secrets,
         )
         if is_busy(fetched):
-            self.notes.busy[address.host_key] = fetched.status, fetched.retry_after
+            self._note_busy(address, fetched, is_own=is_own)
         if is_own:
             with self._lock:
                 self.visit.clock.budget.spend(self.visit.clock.politeness)
@@ -243,6 +251,17 @@ class PageDoor:
         if fetched.status <= 0:
             return DoorAnswer(refusal=DoorRefusal.NO_ANSWER)
         return DoorAnswer(fetched.status, "", headers_of(fetched), body)
+
+    def _note_busy(self, address: Address, fetched: Fetched, *, is_own: bool) -> None:
+        """Ask a host that has too much to do no more. The visit lets the page's own host rest."""
+        host, asked = address.host_key, fetched.retry_after
+        self.notes.busy[host] = fetched.status, asked
+        if not is_own:
+            # no secret
+            chance = random.random()  # noqa: S311
+            seconds = backoff_seconds_after(fetched.status, asked=asked, in_a_row=1, chance=chance)
+            self.resting.rest(host, seconds)
+            self.context.port.ask(partial(let_host_rest, host, seconds))
 
 
 def _is_file(request: DoorRequest) -> bool:

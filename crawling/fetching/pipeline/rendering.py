@@ -58,6 +58,7 @@ ENDED = {
     RenderVerdict.TOO_MANY_NAVIGATIONS: FetchStatus.RENDER_REQUESTS,
     RenderVerdict.TOO_MANY_MESSAGES: FetchStatus.RENDER_REQUESTS,
     RenderVerdict.TOO_LARGE: FetchStatus.RENDER_BYTES,
+    RenderVerdict.BURDENS_OTHERS: FetchStatus.RENDER_BURDEN,
 }
 
 
@@ -117,6 +118,7 @@ def _render(
         context,
         limits_of(part),
         rendering.engine.files,
+        rendering.resting,
         obeys_robots=part.render_obeys_robots,
     )
     try:

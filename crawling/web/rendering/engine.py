@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
@@ -15,11 +16,19 @@ from typing import Any
 from playwright.async_api import Browser, CDPSession, Error
 
 from crawling.web.rendering.browser_start import BROWSER_NAME, DRIVER_NAME, BrowserStart
+from crawling.web.rendering.burden import BurdenLook, BurdenWatch
 from crawling.web.rendering.chromium import noted_processes
 from crawling.web.rendering.interception import Ask, refuse
 from crawling.web.rendering.kept_tabs import LEAVE_SECONDS, KeptTabs
 from crawling.web.rendering.page_visit import PageVisit
-from crawling.web.rendering.process_tree import is_alive, kill_sessions, memory_of, of_sessions
+from crawling.web.rendering.process_tree import (
+    is_alive,
+    kill_sessions,
+    main_thread_seconds,
+    memory_of,
+    of_sessions,
+    processor_seconds,
+)
 from crawling.web.rendering.types import (
     BrowserFacts,
     BrowserUse,
@@ -52,6 +61,9 @@ class Engine:
         self._none_taken = asyncio.Event()
         self._none_taken.set()
         self._pages = self._of_browser = 0
+        #: Chromium's own process; 0 if it does not tell
+        self._own = 0
+        self._burden = BurdenWatch()
 
     async def start(self) -> None:
         """Start a browser. Raises NoBrowserError."""
@@ -59,6 +71,8 @@ class Engine:
         self._of_browser = 0
         browser.on("disconnected", self._note_end)
         session = await browser.new_browser_cdp_session()
+        known = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
+        self._own = next((one["id"] for one in known if one["type"] == "browser"), 0)
         session.on("Fetch.requestPaused", partial(self._take, session))
         await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
 
@@ -176,7 +190,9 @@ class Engine:
             await refuse(session, event["requestId"])
 
     async def watch(self) -> None:
-        """End pages that have too much memory. Return when the driver has ended."""
+        """End pages that have too much memory, or burden others. Return when the driver has
+        ended.
+        """
         driver = noted_processes(self._folder, DRIVER_NAME)
         for look in count():
             await asyncio.sleep(LOOK_SECONDS)
@@ -191,10 +207,24 @@ class Engine:
                 if size > visit.page.limits.memory_bytes:
                     visit.end(RenderVerdict.TOO_MUCH_MEMORY)
                     self._kill(visit.tab.processes)
+            self._end_burdening()
             if self._visits and not look % OWN_LOOKS and self._own_bytes() > OWN_BYTES:
                 if len(self._visits) == 1:
                     next(iter(self._visits.values())).end(RenderVerdict.TOO_MUCH_MEMORY)
                 self._kill_browser(self._browser)
+
+    def _end_burdening(self) -> None:
+        """End the page that leaves the browser's own process no time for others."""
+        visits = dict(self._visits)
+        worked = {
+            number: sum(map(processor_seconds, visit.tab.processes))
+            for number, visit in visits.items()
+        }
+        look = BurdenLook(time.monotonic(), *main_thread_seconds(self._own), worked)
+        number = self._burden.burdening(look)
+        if number is not None:
+            visits[number].end(RenderVerdict.BURDENS_OTHERS)
+            self._kill(visits[number].tab.processes)
 
     def _is_alive(self) -> bool:
         """Whether the browser's own process is alive; if not, `_note_end` is called soon."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 PROCESSES = Path("/proc")
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
-KIB = 1024
+KIB, NANOSECONDS = 1024, 10**9
 #: the time that the kernel gets for the end of processes
 KILL_SECONDS, LOOK_SECONDS = 5.0, 0.01
 #: of /proc/PID/status, where the kernel shows the shares of pages to root alone
@@ -38,6 +38,23 @@ def memory_of(process: int) -> int:
     return sum(_kib(line) for line in lines if line.startswith(OWN_MEMORY)) * KIB
 
 
+def processor_seconds(process: int) -> float:
+    """The processor time of all threads of a process so far; 0 if it is gone."""
+    found = _fields(process)
+    return (int(found[11]) + int(found[12])) / os.sysconf("SC_CLK_TCK") if found else 0.0
+
+
+def main_thread_seconds(process: int) -> tuple[float, float]:
+    """How long the main thread of a process has run so far, and how long it was ready to run but
+    had no processor; zeros if the process is gone or the system does not tell.
+    """
+    try:
+        ran, waited, _ = (PROCESSES / str(process) / "schedstat").read_text().split()
+    except OSError:
+        return 0.0, 0.0
+    return int(ran) / NANOSECONDS, int(waited) / NANOSECONDS
+
+
 def _kib(line: str) -> int:
     return int(line.split()[1])
 
@@ -55,12 +72,17 @@ def processes() -> dict[int, ProcessStart]:
 
 
 def _process(number: int) -> ProcessStart | None:
+    found = _fields(number)
+    return ProcessStart(int(found[3]), int(found[19])) if found and found[0] != "Z" else None
+
+
+def _fields(number: int) -> list[str]:
+    """The fields of a process, from its state on (proc_pid_stat(5)); none if it is gone."""
     try:
         # the name of a program, which is in parentheses, may contain anything
-        parts = (PROCESSES / str(number) / "stat").read_text().rpartition(")")[2].split()
+        return (PROCESSES / str(number) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return None
-    return None if parts[0] == "Z" else ProcessStart(int(parts[3]), int(parts[19]))
+        return []
 
 
 def exists(number: int) -> bool:

@@ -27,6 +27,8 @@ class RenderVerdict(StrEnum):
     TOO_MANY_WINDOWS = "too_many_windows"
     #: lines of the console and errors, of its workers too
     TOO_MANY_MESSAGES = "too_many_messages"
+    #: it kept the browser's own process busy while others waited
+    BURDENS_OTHERS = "burdens_others"
     #: the files of the page have more bytes than its limit
     TOO_LARGE = "too_large"
     #: the process of the page, its browser or its program died

@@ -3,6 +3,7 @@
 import json
 from base64 import b64decode
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -17,7 +18,7 @@ from crawling.fetching.pipeline.page_browser import MIB
 from crawling.fetching.shift import browser as shift_browser
 from crawling.frontier import counts_of
 from crawling.frontier.run_limits import reached_limit
-from crawling.models import ArchiveFile, CrawlJob, Page
+from crawling.models import ArchiveFile, CrawlJob, Host, Page
 from crawling.orders.rendering import Rendering
 from crawling.uses.withdrawals.file_removal import remove_records
 from crawling.uses.withdrawals.withdrawing import withdraw_pages
@@ -499,6 +500,21 @@ def test_a_host_that_has_too_much_to_do_gets_no_further_request_of_a_page(
     crawl_in_one_browser(shop.url, render="always", max_pages=1)
 
     assert 1 <= len([path for path in shop.paths if path.startswith("/busy")]) <= 8
+
+
+def test_a_host_of_files_that_has_too_much_to_do_rests_for_all_pages_and_crawls(
+    shop, crawl_in_one_browser
+):
+    with serve_site({"/one": (429, {"Retry-After": "600"}, "")}, address="127.0.0.2") as other:
+        asks = f'<title>x</title><img src="{other.url}/one">'
+        shop.pages |= {"/": f'{asks}<a href="/item-0">x</a>', "/item-0": asks}
+        host = Host.objects.create(name=other.url.partition("://")[2])
+        crawl_in_one_browser(shop.url, render="always")
+
+    assert shop.paths.count("/item-0") == 1
+    assert other.paths.count("/one") == 1
+    host.refresh_from_db()
+    assert host.due_at > datetime.now(UTC) + timedelta(seconds=300)
 
 
 def test_a_page_for_which_no_browser_came_free_is_tried_again(

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from crawling.web.rendering.types import DoorAnswer, RenderVerdict
-from tests.crawling.web.rendering.conftest import MIB, SiteDoor
+from tests.crawling.web.rendering.conftest import MIB, PATIENCE_SECONDS, SiteDoor
 from tests.webs.rendered.hostile import AFTER, HOSTILE, hostile_answers
 
 pytestmark = pytest.mark.slow
@@ -153,6 +153,27 @@ def test_a_hostile_page_costs_the_pages_beside_it_no_result_and_little_time(
 
     assert set(verdicts) <= VERDICTS[name]
     assert seconds[1] < 3 * seconds[0] + 1
+
+
+def test_a_page_that_leaves_the_browser_no_time_for_others_is_ended(render):
+    """The other page waits until the hostile one has ended."""
+    verdicts, limits = [], LIMITS | {"seconds": PATIENCE_SECONDS}
+
+    def hostile():
+        html = FILES["/titles.html"].body
+        verdicts.append(render(html, FILES, limits=limits, url="http://hostile.example/").verdict)
+
+    def answer(_request):
+        thread = threading.Thread(target=hostile)
+        thread.start()
+        thread.join()
+        return DoorAnswer(200, "", [], b"document.title = 'whole'")
+
+    html, limits_beside = "<script src=/s.js></script>", {"seconds": 2 * PATIENCE_SECONDS}
+    page = render(html, {"/s.js": answer}, limits=limits_beside)
+
+    assert verdicts == [V.BURDENS_OTHERS]
+    assert (page.verdict, page.document.title) == (V.RENDERED, "whole")
 
 
 def test_a_page_that_runs_too_long_is_read_as_far_as_it_came(render_hostile):

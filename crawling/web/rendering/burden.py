@@ -1,0 +1,55 @@
+"""Which page leaves the browser's own process, which is one for all, no time for other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+#: the part of the time for which the main thread of a process that has no time to spare wants to
+#: run
+SATURATED = 0.7
+#: The seconds for which that thread has run since it last had time to spare. They are of a
+#: processor, so that it is not ended for what other programs take: a usual page needs 0.05
+MOST_SECONDS = 0.25
+
+
+class BurdenLook(NamedTuple):
+    """Totals at a moment, all in seconds."""
+
+    at: float
+    #: the main thread of the browser's own process ran, and was ready to, but had no processor
+    ran: float
+    waited: float
+    #: the processor time of pages at work, by their numbers
+    pages: Mapping[int, float]
+
+
+class BurdenWatch:
+    def __init__(self) -> None:
+        self._last: BurdenLook | None = None
+        #: how long the thread had run when it last had time to spare, and pages had then, or at
+        #: their beginnings
+        self._ran, self._pages = 0.0, dict[int, float]()
+
+    def burdening(self, look: BurdenLook) -> int | None:
+        """The page to be ended, if there is one: it has worked more than that thread meanwhile, and
+        others wait.
+        """
+        last, self._last = self._last, look
+        if last is None or _has_time(last, look):
+            self._ran, self._pages = look.ran, dict(look.pages)
+            return None
+        worked = {
+            number: seconds - self._pages.setdefault(number, seconds)
+            for number, seconds in look.pages.items()
+        }
+        ran = look.ran - self._ran
+        if len(worked) < 2 or ran < MOST_SECONDS:
+            return None
+        busiest = max(worked, key=worked.__getitem__)
+        return busiest if worked[busiest] > ran else None
+
+
+def _has_time(last: BurdenLook, look: BurdenLook) -> bool:
+    wanted = look.ran - last.ran + look.waited - last.waited
+    return wanted < SATURATED * (look.at - last.at)

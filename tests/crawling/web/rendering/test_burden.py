@@ -1,0 +1,45 @@
+"""The page that keeps the browser's own process busy is found by what both have worked."""
+
+from itertools import accumulate
+
+import pytest
+
+from crawling.web.rendering.burden import BurdenLook, BurdenWatch
+
+A_LOOK = 0.2
+#: what the main thread has run and waited between two looks, and what pages 0 and 1 have worked
+FLOOD = (0.15, 0.04, 0.18, 0.01)
+USUAL = (0.05, 0.02, 0.1, 0.1)
+
+
+def found(*steps):
+    """What the watch says after each step."""
+    watch, said = BurdenWatch(), []
+    totals = accumulate(steps, lambda before, step: tuple(map(sum, zip(before, step, strict=True))))
+    for number, (ran, waited, *pages) in enumerate(totals):
+        look = BurdenLook(number * A_LOOK, ran, waited, dict(enumerate(pages)))
+        said.append(watch.burdening(look))
+    return said
+
+
+def test_the_page_that_works_most_is_ended_once_the_thread_had_no_time_for_long():
+    assert found(USUAL, FLOOD, FLOOD, FLOOD) == [None, None, 0, 0]
+
+
+def test_waits_for_a_processor_are_no_work():
+    """Other programs have the processors: 0.2 s of work take as long as a second."""
+    starved = (0.02, 0.18, 0.02, 0.02)
+    assert set(found(USUAL, *[starved] * 8)) == {None}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [FLOOD[:3]] * 5,
+        [(0.15, 0.04, 0.02, 0.01)] * 5,
+        [FLOOD, USUAL] * 5,
+    ],
+    ids=["no other page", "left by a page that has ended", "time to spare in between"],
+)
+def test_no_page_is_ended_without_need(steps):
+    assert set(found(*steps)) == {None}

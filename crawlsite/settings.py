@@ -11,7 +11,7 @@ from crawlsite import env
 from crawlsite.logs import logging_setting
 from crawlsite.replay.player import PLAYER
 from crawlsite.server_settings import database_setting, mail_server, own_service_addresses
-from crawlsite.supervisor.procfile import dashboard_url
+from crawlsite.supervisor.procfile import found_dashboard_url
 
 ENVIRONMENT = env.read()
 BASE_DIR = env.BASE_DIR
@@ -24,7 +24,7 @@ DEBUG = ENVIRONMENT.debug
 #   ---------------------------------
 PUBLIC_URL = ENVIRONMENT.public_url
 #: the dashboard's address on this machine, as commands print it; ends with a slash
-DASHBOARD_URL = dashboard_url(ENVIRONMENT)
+DASHBOARD_URL = found_dashboard_url(ENVIRONMENT)
 _public = urlsplit(PUBLIC_URL)
 BEHIND_HTTPS = _public.scheme == "https"
 ALLOWED_HOSTS = [

@@ -80,6 +80,7 @@ class _StoredStyle:
 class SnapshotProgram:
     url: str = ""
     markup: str = ""
+    is_rendered: bool = False
     sheets: dict[str, _StoredStyle] = field(default_factory=dict)
     #: data URLs
     files: dict[str, str] = field(default_factory=dict)
@@ -91,13 +92,13 @@ class SnapshotProgram:
         if task["do"] == SHOW:
             self.links = json.loads(content)
             loads = _ViewContent(self, base_of(self.markup, self.url), 0)
-            whole = edit_page(self.markup, loads).encode("utf-8", "replace")
-            return b"%d\n" % len(self.left_out) + whole
+            whole = edit_page(self.markup, loads, is_rendered=self.is_rendered)
+            return b"%d\n" % len(self.left_out) + whole.encode("utf-8", "replace")
         if task["do"] == PAGE:
-            self.url = task["url"]
+            self.url, self.is_rendered = task["url"], task["is_rendered"]
             self.markup = _decoded(_document(content)[:MOST_PAGE], task["charset"])
             noted = _SeenAddresses(resolver(base_of(self.markup, self.url)))
-            edit_page(self.markup, noted)
+            edit_page(self.markup, noted, is_rendered=self.is_rendered)
             return noted.told()
         try:
             document = _document(content)

@@ -74,7 +74,7 @@ class _Program(TaskSandbox):
         super().__init__(module, limits=limits)
         self._given_up_at = time.monotonic() + MOST_SECONDS
 
-    def ask(self, do: str, content: Iterable[bytes], size: int, **about: str) -> bytes:
+    def ask(self, do: str, content: Iterable[bytes], size: int, **about: str | bool) -> bytes:
         """Raises ArchiveTrouble."""
         task: dict[str, Any] = {"do": do, "size": size, **about}
         self._seconds = max(0.0, min(LIMITS.seconds, self._given_up_at - time.monotonic()))
@@ -83,7 +83,7 @@ class _Program(TaskSandbox):
             raise ArchiveTrouble(TOO_MUCH)
         return answer
 
-    def give(self, do: str, page: Page, **about: str) -> bytes:
+    def give(self, do: str, page: Page, **about: str | bool) -> bytes:
         """Send the program a task with the record that has the content of a page. Raises
         ArchiveTrouble.
         """
@@ -105,8 +105,9 @@ class _PageParts:
     def put_together(self, charset: str, address_of: Callable[[Page], str]) -> Snapshot:
         self.captures, self.until = StoredPages(self.page), time.monotonic() + SECONDS
         url = self.page.url.url
-        charset = "utf-8" if rendition_of(self.page, "dom") else charset
-        noted = json.loads(self.program.give(PAGE, self.page, url=url, charset=charset))
+        is_rendered = rendition_of(self.page, "dom") is not None
+        about = {"charset": "utf-8" if is_rendered else charset, "is_rendered": is_rendered}
+        noted = json.loads(self.program.give(PAGE, self.page, url=url, **about))
         self._add_references(noted)
         self._give_sheets(noted["sheets"])
         self._give_files()

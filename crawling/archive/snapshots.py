@@ -78,8 +78,13 @@ def base_of(markup: str, url: str) -> str:
         return url
 
 
-def edit_page(markup: str, loads: PageContent, *, is_nested: bool = False) -> str:
-    edit = _SnapshotEdit(loads, is_nested)
+def edit_page(
+    markup: str, loads: PageContent, *, is_nested: bool = False, is_rendered: bool = False
+) -> str:
+    """is_nested: the markup is the content of `noscript`. is_rendered: a browser with scripts made
+    the document, so `noscript` represents nothing (HTML Standard, 4.12.2).
+    """
+    edit = _SnapshotEdit(loads, is_nested, is_rendered)
     return rewrite(markup, elements=[("*", edit.element)], text=edit.text)
 
 
@@ -89,15 +94,16 @@ class _SnapshotEdit:
     The content of `noscript` is one text, which a browser without scripts reads as markup.
     """
 
-    def __init__(self, loads: PageContent, is_nested: bool) -> None:
+    def __init__(self, loads: PageContent, is_nested: bool, is_rendered: bool) -> None:
         self._loads, self._is_nested = loads, is_nested
+        self._removed = {*LOADERS, *UNSEEN, *(["noscript"] if is_rendered else ())}
         self._last = ""
 
     def element(self, element: Element) -> None:
         self._last = element.tag
         if element.tag == "link":
             self._edit_sheet_link(element)
-        elif element.tag in LOADERS or element.tag in UNSEEN:
+        elif element.tag in self._removed:
             element.remove()
         else:
             self._edit_attributes(element)

@@ -5,6 +5,8 @@ free.
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 import socket
 from collections.abc import Mapping
@@ -18,6 +20,8 @@ from crawlsite.services.stops import StartError
 
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound
 RELEASE = "release"
+#: in the note of the supervisor's lock
+NOTED_URL = re.compile(r"at (\S+) \(process ")
 
 
 def bind_host(host: str) -> str:
@@ -34,6 +38,17 @@ def local_address(environment: Environment) -> str:
 def dashboard_url(environment: Environment) -> str:
     """The address that operators type into a browser."""
     return f"{environment.public_url or local_address(environment)}/"
+
+
+def found_dashboard_url(environment: Environment) -> str:
+    """The address of the dashboard. Without PORT and PUBLIC_URL it is that of the product that runs
+    with this state directory, or ran last.
+    """
+    noted = environment.state_dir / "supervisor.lock"
+    if "PORT" in os.environ or environment.public_url or not noted.exists():
+        return dashboard_url(environment)
+    found = NOTED_URL.search(noted.read_text())
+    return found[1] if found else dashboard_url(environment)
 
 
 def check_free(environment: Environment) -> None:

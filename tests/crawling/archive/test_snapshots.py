@@ -153,3 +153,9 @@ def test_markup_within_markup_and_blocks_within_blocks_are_read_once():
     assert shown(nested) == "<noscript><noscript>"
     assert edit_sheet("url(" + "(" * 100_000, StyleContent()) is not None
     assert edit_sheet("a{b:url(x);c:" + "(" * 100_000, StyleContent()) == ""
+
+
+def test_a_document_that_scripts_have_made_shows_no_content_for_browsers_without_scripts():
+    stored = "<noscript><p>Enable JavaScript.</p></noscript><p>content"
+    assert "Enable JavaScript" in shown(stored)
+    assert edit_page(stored, StyleContent(), is_rendered=True) == "<p>content"

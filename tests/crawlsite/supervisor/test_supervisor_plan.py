@@ -11,6 +11,7 @@ from crawlsite.supervisor.procfile import (
     bind_host,
     check_free,
     dashboard_url,
+    found_dashboard_url,
     local_address,
     read_procfile,
     variables,
@@ -132,6 +133,22 @@ def test_misspelt_setting_in_the_procfile_is_named(tmp_path, environment):
 )
 def test_dashboard_is_what_an_operator_types(environment, changes, address):
     assert dashboard_url(replace(environment, **changes)) == address
+
+
+def test_links_of_commands_lead_to_the_product_that_runs_with_the_state_directory(
+    environment, tmp_path, monkeypatch
+):
+    mine = replace(environment, state_dir=tmp_path, public_url="", port=8000)
+    monkeypatch.delenv("PORT", raising=False)
+    assert found_dashboard_url(mine) == dashboard_url(mine)
+
+    note = "at http://127.0.0.1:8791/ (process 1)"
+    (tmp_path / "supervisor.lock").write_text(note)
+    assert found_dashboard_url(mine) == "http://127.0.0.1:8791/"
+    public = replace(mine, public_url="https://crawls.example.org")
+    assert found_dashboard_url(public) == "https://crawls.example.org/"
+    monkeypatch.setenv("PORT", "8000")
+    assert found_dashboard_url(mine) == dashboard_url(mine)
 
 
 def test_machine_itself_is_asked_even_behind_a_proxy(environment):

@@ -77,6 +77,7 @@ CAUSES = 5
 
 class Command(BaseCommand):
     help = "Create, follow and control crawls."
+    suppressed_base_arguments = {"--settings", "--pythonpath"}
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> Any:
         layout = {"epilog": EPILOG, "formatter_class": RawDescriptionHelpFormatter}

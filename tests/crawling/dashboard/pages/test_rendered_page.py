@@ -24,7 +24,7 @@ document.getElementById("app").innerHTML =
 console.error("no lamp is lit");
 """
 PAGES = {
-    "/": SHELL.replace("{}", "app"),
+    "/": SHELL.replace("{}", "app") + "<noscript>without scripts</noscript>",
     "/app.js": script(SCRIPT),
     "/lamp": "<title>Lamp</title><p>" + "A long description that needs no script. " * 30,
 }
@@ -136,6 +136,12 @@ def test_the_page_of_a_rendered_page_says_what_rendering_brought(run, home, site
     told = viewer.get(f"/api/v1/crawls/{run.crawl_id}/pages/{home.pk}/rendering").json()
     assert told["plain"] == {"links": 0, "words": 1}
     assert told["new_links"] == [f"{site.url}/lamp"]
+
+
+def test_the_rendered_page_is_shown_without_what_is_for_browsers_without_scripts(run, home, viewer):
+    shown = viewer.get(f"/crawls/{run.crawl_id}/pages/{home.pk}/content/").content.decode()
+    assert "Fine lamps" in shown
+    assert "without scripts" not in shown
 
 
 def test_links_to_withdrawn_pages_are_left_out_of_what_rendering_brought(run, home, site, viewer):

@@ -22,6 +22,7 @@ from crawlsite.service_addresses import database_url
 from crawlsite.services.embedded_servers import EmbeddedServers
 from tests.crawlsite.programs import PROJECT, environment, eventually, eventually_moving
 from tests.crawlsite.supervised import Supervisor
+from tests.databases.template import lay_tables
 
 PROCFILE = """
 worker: python manage.py rqworker --skip-checks shifts \
@@ -35,13 +36,6 @@ ALLOW = (
     "INSERT INTO crawling_allowednetwork (network, port_from, port_to, note) "
     "VALUES ('127.0.0.0/8', 1024, 65535, '')"
 )
-#: one process for all of it: each process would begin with a second and a half of imports
-SET_UP = """
-import django; django.setup()
-from django.core.management import call_command
-call_command("migrate", skip_checks=True, verbosity=0)
-call_command("set_up")
-"""
 #: values that change while a crawl makes progress
 MOVES = (
     "SELECT count(*), count(*) FILTER (WHERE state IN ('s', 'f')), (SELECT count(*) "
@@ -58,14 +52,14 @@ def prepare(place: Path) -> None:
     pair = EmbeddedServers(place, loose=True)
     try:
         pair.start()
-        env = environment(
-            STATE_DIR=str(place),
-            DEMO="false",
-            WORKERS="2",
-            DJANGO_SETTINGS_MODULE="crawlsite.settings",
-        )
+        env = environment(STATE_DIR=str(place), DEMO="false", WORKERS="2")
+        lay_tables(database_url(place))
         subprocess.run(
-            [sys.executable, "-c", SET_UP], cwd=PROJECT, env=env, check=True, capture_output=True
+            [sys.executable, "manage.py", "set_up", "--skip-checks"],
+            cwd=PROJECT,
+            env=env,
+            check=True,
+            capture_output=True,
         )
         with psycopg.connect(database_url(place), autocommit=True) as connection:
             connection.execute(ALLOW)

@@ -17,6 +17,7 @@ import pytest
 from crawlsite.env import BASE_DIR
 from crawlsite.services.child import notes_dir
 from tests.crawlsite.conftest import lay_data, make_place, place, start_pair
+from tests.databases.template import lay_tables
 
 __all__ = ["lay_data", "make_place", "place", "start_pair"]
 
@@ -48,7 +49,7 @@ def test_no_grant_is_half_there_after_postgresql_was_killed(place, start_pair, k
             timeout=60,
         ).stdout
 
-    run("manage.py", "migrate", "--skip-checks", "-v0", "allocation")
+    lay_tables(pair.addresses["DATABASE_URL"])
     process = run("-c", OPEN_BANK).strip()
     with subprocess.Popen(
         [sys.executable, "-m", "tests.races.client", process],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from argparse import Namespace
 from hashlib import sha256
 
+from warcio.checker import Checker
 from xxhash import xxh3_64_intdigest
 
 from crawling.archive.decoded_documents import decoded_payload
@@ -29,13 +29,7 @@ def judge(run: Run, *, is_tidy: bool = True) -> list[Page]:
             assert file.path.stat().st_size == file.committed_length
         paths = [str(path) for path in files[0].path.parent.glob("*.warc.gz")] if files else []
         assert len(paths) == len(files)
-        check = subprocess.run(
-            [sys.executable, "-m", "warcio.cli", "check", *paths],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (check.returncode, check.stdout) == (0, ""), check.stdout + check.stderr
+        assert Checker(Namespace(inputs=paths, verbose=False)).process_all() == 0
     for file in files:
         kinds = [record.rec_type for record, _, _ in records_of(file, check_digests=True)]
         assert kinds[0] == "warcinfo"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -87,11 +88,18 @@ def test_no_code_reads_a_column_of_an_order_by_text():
     found = {
         path.relative_to(BASE_DIR): lines
         for path in paths
-        if (lines := [*reads_by_text(ast.parse(path.read_text()))])
+        if (lines := lines_that_read_by_text(path))
     }
 
     assert paths
     assert found == {}
+
+
+def lines_that_read_by_text(path: Path) -> list[int]:
+    text = path.read_text()
+    if not any(f".{column}" in text for column in COLUMNS):
+        return []  # to parse all modules takes seconds
+    return [*reads_by_text(ast.parse(text))]
 
 
 def reads_by_text(tree: ast.AST) -> Iterator[int]:

@@ -7,9 +7,7 @@ file is written by
 from __future__ import annotations
 
 import gzip
-import re
 import socket
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -19,14 +17,11 @@ from django.db import connection
 from allocation.services import create_pool
 from crawling.models import AllowedNetwork, Page
 from crawlsite.env import BASE_DIR
-from crawlsite.services.binaries import find_postgres
 from tests.crawling.conftest import CLASSES
+from tests.databases.template import dumped
 from tests.every_page import DATA, furnish, use_pages
-from tests.stack import database_url
 
 FOLDER = Path(__file__).with_name("databases")
-#: psql's commands, which PostgreSQL does not understand
-OF_PSQL = re.compile(rb"^\\.*\n", re.MULTILINE)
 
 
 def test_the_database_of_this_version_is_written(transactional_db, make_site):
@@ -37,11 +32,7 @@ def test_the_database_of_this_version_is_written(transactional_db, make_site):
     use_pages(Page.objects.get(pk=made["url"]), by=boss)
     version = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 
-    address = database_url(str(connection.settings_dict["NAME"]))
-    options = ["--inserts", "--rows-per-insert=20", "--no-owner", "--no-privileges"]
-    dump = subprocess.run(
-        [find_postgres().directory / "pg_dump", *options, address], check=True, capture_output=True
-    ).stdout
-    dump = OF_PSQL.sub(b"", dump).replace(socket.gethostname().encode(), b"crawler-1")
+    dump = dumped(str(connection.settings_dict["NAME"]), "--rows-per-insert=20")
+    dump = dump.replace(socket.gethostname().encode(), b"crawler-1")
 
     (FOLDER / f"{version}.sql.gz").write_bytes(gzip.compress(dump, mtime=0))

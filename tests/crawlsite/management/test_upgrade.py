@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -51,7 +52,9 @@ AS_RELEASED = {
 OF_MODELS = {"django_content_type", "auth_permission"}
 
 
-@pytest.fixture(params=sorted(FOLDER.glob("*.sql.gz")), ids=lambda path: path.name[:-7])
+@pytest.fixture(
+    scope="module", params=sorted(FOLDER.glob("*.sql.gz")), ids=lambda path: path.name[:-7]
+)
 def older(request, django_db_blocker) -> Iterator[str]:
     """Django's name for a database of that version, which no other test knows."""
     name = f"older_{uuid.uuid4().hex}"
@@ -84,22 +87,6 @@ def has_column(database: str, table: str, column: str) -> bool:
     return column in {one.name for one in there}
 
 
-def test_a_database_of_a_dated_version_is_upgraded_with_all_rows(older):
-    before, had_no_jobs = rows(older), has_column(older, "experiments_experiment", "state")
-
-    call_command("migrate", database=older, verbosity=0)
-
-    after = rows(older)
-    kept = before.keys() & after.keys() - {"django_migrations"} - OF_MODELS
-    if had_no_jobs:
-        before["crawling_backgroundjob"] += before["experiments_experiment"]
-    assert {table: after[table] for table in kept} == {table: before[table] for table in kept}
-    assert all(after[table] >= before[table] for table in OF_MODELS)
-    for model in (one for one in apps.get_models() if one._meta.managed):
-        assert len(model._base_manager.using(older).all()) == after[model._meta.db_table], model
-    assert sum(before[table] > 0 for table in before) > 40
-
-
 #: of an experiment of version 0.2: its columns there, and the state and the words of its job
 EXPERIMENTS = {
     1001: ("'queued', NULL, NULL, NULL", ("failed", "not begun")),
@@ -111,20 +98,54 @@ EXPERIMENTS = {
 }
 
 
-def test_experiments_without_jobs_get_jobs_that_say_how_they_ended(older):
-    if not has_column(older, "experiments_experiment", "state"):
-        pytest.skip("they have jobs")
-    with connections[older].cursor() as cursor:
-        for number, (columns, _) in EXPERIMENTS.items():
-            cursor.execute(
-                "INSERT INTO experiments_experiment (id, requests, bound_seconds, seed, policies,"
-                " created_at, state, started_at, finished_at, cancelled_at)"
-                f" VALUES ({number}, 2, 1, 1, '{{naive}}', '2026-11-01', {columns})"
-            )
+@dataclass(frozen=True)
+class Upgrade:
+    """An upgraded database, with the number of rows that each table had before."""
 
+    database: str
+    before: dict[str, int]
+    #: whether experiments had no jobs
+    had_no_jobs: bool
+
+
+@pytest.fixture(scope="module")
+def upgrade(older) -> Upgrade:
+    """The upgrade of a database, with an experiment in each state."""
+    had_no_jobs = has_column(older, "experiments_experiment", "state")
+    if had_no_jobs:
+        with connections[older].cursor() as cursor:
+            for number, (columns, _) in EXPERIMENTS.items():
+                cursor.execute(
+                    "INSERT INTO experiments_experiment (id, requests, bound_seconds, seed,"
+                    " policies, created_at, state, started_at, finished_at, cancelled_at)"
+                    f" VALUES ({number}, 2, 1, 1, '{{naive}}', '2026-11-01', {columns})"
+                )
+    before = rows(older)
     call_command("migrate", database=older, verbosity=0)
+    return Upgrade(older, before, had_no_jobs)
 
-    made = Experiment.objects.using(older).filter(pk__in=EXPERIMENTS).select_related("job")
+
+def test_a_database_of_a_dated_version_is_upgraded_with_all_rows(upgrade):
+    before, after = dict(upgrade.before), rows(upgrade.database)
+
+    kept = before.keys() & after.keys() - {"django_migrations"} - OF_MODELS
+    if upgrade.had_no_jobs:
+        before["crawling_backgroundjob"] += before["experiments_experiment"]
+    assert {table: after[table] for table in kept} == {table: before[table] for table in kept}
+    assert all(after[table] >= before[table] for table in OF_MODELS)
+    for model in (one for one in apps.get_models() if one._meta.managed):
+        assert (
+            len(model._base_manager.using(upgrade.database).all()) == after[model._meta.db_table]
+        ), model
+    assert sum(before[table] > 0 for table in before) > 40
+
+
+def test_experiments_without_jobs_get_jobs_that_say_how_they_ended(upgrade):
+    if not upgrade.had_no_jobs:
+        pytest.skip("they have jobs")
+    made = (
+        Experiment.objects.using(upgrade.database).filter(pk__in=EXPERIMENTS).select_related("job")
+    )
     jobs = {experiment.pk: experiment.job for experiment in made}
     assert {number: job.state for number, job in jobs.items()} == {
         number: state for number, (_, (state, _)) in EXPERIMENTS.items()

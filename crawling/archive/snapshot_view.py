@@ -106,8 +106,11 @@ class _PageParts:
         self.captures, self.until = StoredPages(self.page), time.monotonic() + SECONDS
         url = self.page.url.url
         is_rendered = rendition_of(self.page, "dom") is not None
-        about = {"charset": "utf-8" if is_rendered else charset, "is_rendered": is_rendered}
-        noted = json.loads(self.program.give(PAGE, self.page, url=url, **about))
+        charset = "utf-8" if is_rendered else charset
+        given = self.program.give(
+            PAGE, self.page, url=url, charset=charset, is_rendered=is_rendered
+        )
+        noted = json.loads(given)
         self._add_references(noted)
         self._give_sheets(noted["sheets"])
         self._give_files()

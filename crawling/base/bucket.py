@@ -146,8 +146,8 @@ class BucketStorage:
         sizes = dict(self._objects(folder))
         return dict(sorted({**sizes, **self._local.list(folder)}.items()))
 
-    def begun(self, folder: str) -> set[str]:
-        return {name for name, _ in self._objects(folder)} | self._local.begun(folder)
+    def names_with_unfinished(self, folder: str) -> set[str]:
+        return {name for name, _ in self._objects(folder)} | self._local.names_with_unfinished(folder)
 
     def _objects(self, folder: str) -> Iterator[tuple[str, int]]:
         begin = f"{self._prefix}/{folder}/".lstrip("/")
@@ -181,7 +181,7 @@ class BucketStorage:
         self._ask("delete_object", Key=self._key(name))
 
     def delete_folder(self, folder: str) -> None:
-        for name in self.begun(folder):
+        for name in self.names_with_unfinished(folder):
             self.delete(f"{folder}/{name}")
         self._local.delete_folder(folder)
 

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("crawling", "0015_pages_with_faults")]
+    dependencies = [("crawling", "0016_pages_by_rendering")]
 
     operations = [
         migrations.AddField(

@@ -286,7 +286,7 @@ def test_a_page_that_is_being_opened_does_not_wait_for_a_dead_browser(start_brow
 
 
 def test_a_browser_that_is_removed_while_at_work_is_named_as_the_reason(start_browser, monkeypatch):
-    """Its processes go on until they have to be started again."""
+    """The browser goes on until it has to be started again."""
     # pytest's folder is one of root, which the browser's user may not read
     removed = Path(tempfile.mkdtemp()) / "chromium"
     removed.parent.chmod(0o755)

@@ -22,30 +22,7 @@ KEPT_BYTES = 32 * MIB
 MOST_RESTING = 1_000
 
 
-class PageFiles:
-    """The latest files that pages of a shift have loaded, by their URLs. All threads use it."""
-
-    def __init__(self) -> None:
-        self._files: OrderedDict[str, DoorAnswer] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def get(self, url: str) -> DoorAnswer | None:
-        return self._files.get(url)
-
-    def put(self, url: str, answer: DoorAnswer) -> None:
-        if len(answer.body) > KEPT_BYTES // 4:
-            return
-        with self._lock:
-            replaced = self._files.pop(url, None)
-            self._bytes += len(answer.body) - (len(replaced.body) if replaced else 0)
-            self._files[url] = answer
-            while self._bytes > KEPT_BYTES:
-                _, oldest = self._files.popitem(last=False)
-                self._bytes -= len(oldest.body)
-
-
-class RestingHosts:
+class BusyHosts:
     """The hosts of files that had too much to do, and when pages of a shift may ask them again. All
     threads use it.
     """
@@ -63,6 +40,30 @@ class RestingHosts:
 
     def is_resting(self, host_key: str) -> bool:
         return self._until.get(host_key, 0.0) > time.monotonic()
+
+
+class PageFiles:
+    """The latest files that pages of a shift have loaded, by their URLs. All threads use it."""
+
+    def __init__(self) -> None:
+        self.busy = BusyHosts()
+        self._files: OrderedDict[str, DoorAnswer] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, url: str) -> DoorAnswer | None:
+        return self._files.get(url)
+
+    def put(self, url: str, answer: DoorAnswer) -> None:
+        if len(answer.body) > KEPT_BYTES // 4:
+            return
+        with self._lock:
+            replaced = self._files.pop(url, None)
+            self._bytes += len(answer.body) - (len(replaced.body) if replaced else 0)
+            self._files[url] = answer
+            while self._bytes > KEPT_BYTES:
+                _, oldest = self._files.popitem(last=False)
+                self._bytes -= len(oldest.body)
 
 
 class BrowserEngine(Protocol):

@@ -18,7 +18,7 @@ from django.db import connections
 from urllib3 import HTTPHeaderDict
 
 from crawling.fetching.pipeline.context import FetchContext
-from crawling.fetching.pipeline.page_browser import PageFiles, RestingHosts
+from crawling.fetching.pipeline.page_browser import PageFiles
 from crawling.fetching.pipeline.preconditions import (
     address_to_dial,
     refusal_by_robots,
@@ -77,8 +77,6 @@ class PageDoor:
     context: FetchContext
     limits: RenderLimits
     files: PageFiles
-    #: other hosts than the page's own
-    resting: RestingHosts
     #: whether robots.txt holds for files, too; it always holds for documents
     obeys_robots: bool
     is_closed: bool = False
@@ -164,7 +162,7 @@ class PageDoor:
             return False
         if is_own:
             return True
-        if self.resting.is_resting(address.host_key):
+        if self.files.busy.is_resting(address.host_key):
             return False
         with self._lock:
             self._elsewhere += 1
@@ -260,7 +258,7 @@ class PageDoor:
             # no secret
             chance = random.random()  # noqa: S311
             seconds = backoff_seconds_after(fetched.status, asked=asked, in_a_row=1, chance=chance)
-            self.resting.rest(host, seconds)
+            self.files.busy.rest(host, seconds)
             self.context.port.ask(partial(let_host_rest, host, seconds))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from crawling.fetching.pipeline.browser_budget import BrowserBudget
-from crawling.fetching.pipeline.page_browser import BrowserEngine, RestingHosts
+from crawling.fetching.pipeline.page_browser import BrowserEngine
 from crawling.frontier import RenderingOutcome
 from crawling.frontier.record.renderings import RunRenderings
 from crawling.orders.rendering import (
@@ -40,7 +40,6 @@ class PageRendering:
         engine: BrowserEngine | None = None,
     ) -> None:
         self.part, self.budget, self.engine = part, budget, engine
-        self.resting = RestingHosts()
         self._pages, self._tallies = known.pages, dict(known.tallies)
         self._routes = set[int]()
         self._lock = threading.Lock()

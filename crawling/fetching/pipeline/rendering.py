@@ -118,7 +118,6 @@ def _render(
         context,
         limits_of(part),
         rendering.engine.files,
-        rendering.resting,
         obeys_robots=part.render_obeys_robots,
     )
     try:

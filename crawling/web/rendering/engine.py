@@ -15,8 +15,8 @@ from typing import Any
 
 from playwright.async_api import Browser, CDPSession, Error
 
+from crawling.web.rendering.browser_load import BrowserLoad, LoadWatch
 from crawling.web.rendering.browser_start import BROWSER_NAME, DRIVER_NAME, BrowserStart
-from crawling.web.rendering.burden import BurdenLook, BurdenWatch
 from crawling.web.rendering.chromium import noted_processes
 from crawling.web.rendering.interception import Ask, refuse
 from crawling.web.rendering.kept_tabs import LEAVE_SECONDS, KeptTabs
@@ -43,7 +43,7 @@ PAGES_OF_A_BROWSER = 500
 LOOK_SECONDS = 0.2
 #: the most for the browser's own process and its helpers, beside the pages; it is measured each
 #: so many times, since all processes of the machine are looked through for that
-OWN_BYTES, OWN_LOOKS = 1024 * 1024 * 1024, 5
+OWN_BYTES, OWN_LOOKS = 1024 * 1024 * 1024, 15
 #: a page that ends so leaves its context usable
 KEPT = {RenderVerdict.RENDERED, RenderVerdict.PARTLY}
 
@@ -61,9 +61,7 @@ class Engine:
         self._none_taken = asyncio.Event()
         self._none_taken.set()
         self._pages = self._of_browser = 0
-        #: Chromium's own process; 0 if it does not tell
-        self._own = 0
-        self._burden = BurdenWatch()
+        self._load = LoadWatch()
 
     async def start(self) -> None:
         """Start a browser. Raises NoBrowserError."""
@@ -72,7 +70,8 @@ class Engine:
         browser.on("disconnected", self._note_end)
         session = await browser.new_browser_cdp_session()
         known = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
-        self._own = next((one["id"] for one in known if one["type"] == "browser"), 0)
+        own = (int(one["id"]) for one in known if one["type"] == "browser")
+        self._load.process = next(own, 0)
         session.on("Fetch.requestPaused", partial(self._take, session))
         await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
 
@@ -220,8 +219,8 @@ class Engine:
             number: sum(map(processor_seconds, visit.tab.processes))
             for number, visit in visits.items()
         }
-        look = BurdenLook(time.monotonic(), *main_thread_seconds(self._own), worked)
-        number = self._burden.burdening(look)
+        look = BrowserLoad(time.monotonic(), *main_thread_seconds(self._load.process), worked)
+        number = self._load.burdening(look)
         if number is not None:
             visits[number].end(RenderVerdict.BURDENS_OTHERS)
             self._kill(visits[number].tab.processes)

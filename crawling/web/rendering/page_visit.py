@@ -15,7 +15,7 @@ from playwright.async_api import Error, Page
 
 from crawling.web.rendering.interception import Ask, Interception
 from crawling.web.rendering.page_events import PageEvents
-from crawling.web.rendering.smaller_pictures import JPEG_QUALITY, smaller
+from crawling.web.rendering.pictures import JPEG_QUALITY, smaller
 from crawling.web.rendering.tab import BrowserTab, ReplacedError
 from crawling.web.rendering.types import (
     LONGEST_URL,

@@ -49,6 +49,9 @@ class Program:
         self._numbers = count()
         self._asked: dict[tuple[int, int], asyncio.Future[DoorAnswer]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        #: set once no browser can be started any more, so that the caller learns the reason from
+        #: the start of another program
+        self.has_no_browser = asyncio.Event()
 
     def take(self, content: dict[str, Any], blobs: list[bytes]) -> None:
         kind = content["kind"]
@@ -72,7 +75,8 @@ class Program:
         try:
             result = await self._engine.render(number, page, ask)
         except NoBrowserError:
-            result = Rendered(RenderVerdict.CRASHED)
+            result = Rendered(RenderVerdict.CRASHED_BESIDE)
+            self.has_no_browser.set()
         self._writer.write(packed_result(number, result))
 
     async def _ask(self, number: int, request: DoorRequest) -> DoorAnswer:
@@ -104,7 +108,7 @@ async def _serve(
     link: socket.socket, engine_of: Callable[[Playwright], Engine], *, has_no_network: bool
 ) -> None:
     """Render what comes over the link, until the caller, the driver or this program's parent has
-    ended.
+    ended, or no browser can be started any more.
     """
     reader, writer = await asyncio.open_connection(sock=link)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, reader.feed_eof)
@@ -119,9 +123,11 @@ async def _serve(
         writer.write(
             pack({"kind": "ready", "values": asdict(engine.facts(has_no_network=has_no_network))})
         )
+        program = Program(engine, writer)
         ends = (
-            asyncio.ensure_future(_take_messages(reader, Program(engine, writer))),
+            asyncio.ensure_future(_take_messages(reader, program)),
             asyncio.ensure_future(engine.watch()),
+            asyncio.ensure_future(program.has_no_browser.wait()),
         )
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         engine.kill_browser()

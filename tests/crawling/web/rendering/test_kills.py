@@ -15,8 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from crawling.web.rendering.chromium import chromium_path
 from crawling.web.rendering.folders import PREFIX
-from crawling.web.rendering.types import DoorAnswer, RenderVerdict
+from crawling.web.rendering.types import DoorAnswer, NoBrowserError, RenderVerdict
 from tests.crawling.web.rendering.conftest import ADDRESS, PATIENCE_SECONDS, SiteDoor, page_of
 from tests.crawling.web.rendering.parts import is_part
 
@@ -282,3 +283,24 @@ def test_a_page_that_is_being_opened_does_not_wait_for_a_dead_browser(start_brow
     render.join(SOON_SECONDS)
 
     assert titles == ["x"]
+
+
+def test_a_browser_that_is_removed_while_at_work_is_named_as_the_reason(start_browser, monkeypatch):
+    """The browser goes on until it has to be started again."""
+    # pytest's folder is one of root, which the browser's user may not read
+    removed = Path(tempfile.mkdtemp()) / "chromium"
+    removed.parent.chmod(0o755)
+    removed.write_text(f'#!/bin/sh\nexec {chromium_path()} "$@"\n')
+    removed.chmod(0o755)
+    monkeypatch.setattr("crawling.web.rendering.process.chromium_path", lambda: removed)
+    browser = start_browser()
+    shutil.rmtree(removed.parent)
+
+    assert browser.render(page_of("x"), SiteDoor({})).verdict is RenderVerdict.RENDERED
+    for one in tree(browser):
+        if is_part(one, "browser"):
+            one.kill()
+    assert browser.render(page_of("x"), SiteDoor({})).verdict is RenderVerdict.CRASHED_BESIDE
+    assert poll(lambda: browser.has_ended)
+    with pytest.raises(NoBrowserError, match="does not start"):
+        start_browser()

@@ -4,7 +4,7 @@ from itertools import accumulate
 
 import pytest
 
-from crawling.web.rendering.burden import BurdenLook, BurdenWatch
+from crawling.web.rendering.browser_load import BrowserLoad, LoadWatch
 
 A_LOOK = 0.2
 #: what the main thread has run and waited between two looks, and what pages 0 and 1 have worked
@@ -13,11 +13,11 @@ USUAL = (0.05, 0.02, 0.1, 0.1)
 
 
 def found(*steps):
-    """What the watch says after each step."""
-    watch, said = BurdenWatch(), []
+    """The page that the watch names after each step."""
+    watch, said = LoadWatch(), []
     totals = accumulate(steps, lambda before, step: tuple(map(sum, zip(before, step, strict=True))))
     for number, (ran, waited, *pages) in enumerate(totals):
-        look = BurdenLook(number * A_LOOK, ran, waited, dict(enumerate(pages)))
+        look = BrowserLoad(number * A_LOOK, ran, waited, dict(enumerate(pages)))
         said.append(watch.burdening(look))
     return said
 
@@ -27,7 +27,7 @@ def test_the_page_that_works_most_is_ended_once_the_thread_had_no_time_for_long(
 
 
 def test_waits_for_a_processor_are_no_work():
-    """Other programs have the processors: 0.2 s of work take as long as a second."""
+    """The processors have other programs: 0.2 s of work take as long as a second."""
     starved = (0.02, 0.18, 0.02, 0.02)
     assert set(found(USUAL, *[starved] * 8)) == {None}
 

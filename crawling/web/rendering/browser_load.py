@@ -13,7 +13,7 @@ SATURATED = 0.7
 MOST_SECONDS = 0.25
 
 
-class BurdenLook(NamedTuple):
+class BrowserLoad(NamedTuple):
     """Totals at a moment, all in seconds."""
 
     at: float
@@ -24,14 +24,16 @@ class BurdenLook(NamedTuple):
     pages: Mapping[int, float]
 
 
-class BurdenWatch:
+class LoadWatch:
     def __init__(self) -> None:
-        self._last: BurdenLook | None = None
+        #: Chromium's own process, for the reader; 0 if it is not known
+        self.process = 0
+        self._last: BrowserLoad | None = None
         #: how long the thread had run when it last had time to spare, and pages had then, or at
         #: their beginnings
         self._ran, self._pages = 0.0, dict[int, float]()
 
-    def burdening(self, look: BurdenLook) -> int | None:
+    def burdening(self, look: BrowserLoad) -> int | None:
         """The page to be ended, if there is one: it has worked more than that thread meanwhile, and
         others wait.
         """
@@ -50,6 +52,6 @@ class BurdenWatch:
         return busiest if worked[busiest] > ran else None
 
 
-def _has_time(last: BurdenLook, look: BurdenLook) -> bool:
+def _has_time(last: BrowserLoad, look: BrowserLoad) -> bool:
     wanted = look.ran - last.ran + look.waited - last.waited
     return wanted < SATURATED * (look.at - last.at)

@@ -19,7 +19,6 @@ from rq import Queue
 from crawling.jobs.rq_jobs import BACKGROUND as BACKGROUND_QUEUE
 from crawling.jobs.rq_jobs import IDLE, SHIFTS
 from tests.forked import Program
-from tests.polling import pause
 
 WORKER = [
     "rqworker",
@@ -129,3 +128,13 @@ def wait_until(condition: Callable[[], object], *, seconds: float = 90.0) -> Non
     while not condition():
         assert time.monotonic() - began < seconds, "it did not come to pass"
         pause(began)
+
+
+def pause(began: float) -> None:
+    """Sleep between two checks, in a wait that began at this monotonic time.
+
+    The longer it has taken, the rarer are the checks, down to ten a second: a check takes
+    milliseconds of the processor, which the awaited processes need.
+    """
+    passed = time.monotonic() - began
+    time.sleep(min(0.1, max(0.02, passed / 20)))

@@ -13,7 +13,7 @@ import psutil
 import pytest
 import requests
 
-from tests.polling import pause
+from tests.stack import pause
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 #: the password that the first administrator chooses in tests

@@ -76,7 +76,7 @@ class BackupManifest:
     sequences: dict[str, int]
     #: names of the archive's files in the back-up
     files: list[str]
-    #: files of the archive on other machines
+    #: the places of files that are in the bucket or on other machines
     elsewhere: dict[str, str]
     #: the settings at that time, for the new installation, without secrets
     settings: dict[str, Any]
@@ -158,7 +158,7 @@ def _write_back_up(folder: Path) -> BackupManifest:
             sequences = dict(cursor.fetchall())
         files = list(ArchiveFile.objects.filter(committed_length__gt=0))
         migrations = applied_migrations()
-    here = [file for file in files if file.is_here]
+    here = [file for file in files if file.is_here and not file.is_in_bucket]
     for file in here:
         writer.copy_archive(file)
     manifest = BackupManifest(
@@ -167,7 +167,11 @@ def _write_back_up(folder: Path) -> BackupManifest:
         tables=tables,
         sequences=sequences,
         files=[file.name for file in here],
-        elsewhere={file.name: file.machine for file in files if file not in here},
+        elsewhere={
+            file.name: settings.ARCHIVE_URL if file.is_in_bucket else file.machine
+            for file in files
+            if file not in here
+        },
         settings={
             name: value
             for name, value in asdict(settings.ENVIRONMENT).items()

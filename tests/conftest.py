@@ -31,7 +31,7 @@ from crawlsite.health import report as health
 from crawlsite.middleware import shared_refreshes as refreshes
 from crawlsite.supervisor.preload import import_pages
 from dnscache import resolver
-from tests.buckets import serve_bucket
+from tests.crawling.buckets import serve_bucket
 from tests.databases import kept_connections, rolled_back
 from tests.databases.emptying import empty_database
 from tests.databases.shared_rows import SHARED

@@ -29,6 +29,7 @@ IN_WORDS = {
     "REPLAY_URL": "none",
     "DNS_SERVERS": "the system's",
     "ARCHIVE_DIR": "`archive` in STATE_DIR",
+    "ARCHIVE_URL": "none: the archive is in ARCHIVE_DIR",
     "SEED_DIR": "`seeds` in STATE_DIR",
     "IMPORT_DIR": "`imports` in STATE_DIR",
     "CHECKPOINT_DIR": "none: off",

@@ -297,8 +297,6 @@ def _remove_file(row: ArchiveFile) -> bool:
 
 def _is_elsewhere(row: ArchiveFile) -> bool:
     """Whether another machine has the file, or a part of it that is not uploaded."""
-    if row.parts:
-        return row.sealed_at is None
-    if has_bucket():
-        return storage().size(row.stored_name) is None
-    return not storage().list(row.folder)
+    if not has_bucket():
+        return not storage().list(row.folder)
+    return row.sealed_at is None if row.parts else storage().size(row.stored_name) is None

@@ -5,6 +5,8 @@ WARC file, too. A row of the database names them, and no list of the bucket is a
 from __future__ import annotations
 
 import io
+import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
@@ -18,10 +20,10 @@ from crawling.models import ArchiveFile
 
 ENDING = ".warc.gz"
 #: Two processes may upload the same bytes, such as a shift that was given up and the next one. The
-#: part of the first one counts.
+#: part of the first one counts. A file that was rewritten has another name.
 ADD_PART = """
 UPDATE crawling_archivefile SET parts = array_append(parts, %(end)s)
-WHERE id = %(file)s AND coalesce(parts[array_upper(parts, 1)], 0) = %(begin)s
+WHERE id = %(file)s AND name = %(name)s AND coalesce(parts[array_upper(parts, 1)], 0) = %(begin)s
     AND committed_length >= %(end)s
 """
 
@@ -43,6 +45,22 @@ def open_stored(row: ArchiveFile, offset: int) -> BinaryIO:
     return storage().open(row.stored_name, offset)
 
 
+def with_descriptor(file: BinaryIO, length: int) -> BinaryIO:
+    """A file that a program can read by its descriptor: the given one, or a copy of its next
+    `length` bytes.
+    """
+    try:
+        file.fileno()
+    except io.UnsupportedOperation:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+        while length and (piece := file.read(min(PIECE_BYTES, length))):
+            length -= copy.write(piece)
+        copy.seek(0)
+        file.close()
+        return copy
+    return file
+
+
 def upload(row: ArchiveFile) -> None:
     """Upload the committed bytes of a file that are not in the bucket yet, as one part.
 
@@ -52,12 +70,14 @@ def upload(row: ArchiveFile) -> None:
     name = _part_name(row, begin, end)
     storage().put(name, _local_bytes(row, begin, end))
     with connection.cursor() as cursor:
-        cursor.execute(ADD_PART, {"file": row.pk, "begin": begin, "end": end})
+        values: dict[str, int | str]
+        values = {"file": row.pk, "name": row.name, "begin": begin, "end": end}
+        cursor.execute(ADD_PART, values)
         is_added = cursor.rowcount == 1
     if is_added:
         row.parts = [*row.parts, end]
         return
-    row.refresh_from_db(fields=["parts", "committed_length"])
+    row.refresh_from_db(fields=["name", "parts", "committed_length"])
     if name not in part_names(row):
         storage().delete(name)
 
@@ -89,6 +109,14 @@ class _PartsReader(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_CUR: self._at, os.SEEK_END: self._row.committed_length}
+        self._at = self._end = offset + base.get(whence, 0)
+        return self._at
 
     def readinto(self, buffer: Any) -> int:
         if self._at == self._end and not self._open_part():

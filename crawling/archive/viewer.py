@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crawling.archive.parts import with_descriptor
 from crawling.archive.reader import open_file_from
 from crawling.archive.unpacker import MOST_SHOWN
 from crawling.base.errors import ArchiveTrouble
@@ -50,7 +51,8 @@ def whole_document_of(page: Page) -> bytes:
 def _unpacked(page: Page, program: str, *asked: str) -> bytes:
     if page.archive_file is None or page.archive_offset is None:
         raise ArchiveTrouble("This page was not archived.")
-    with open_file_from(page.archive_file, page.archive_offset) as file:
+    stored = open_file_from(page.archive_file, page.archive_offset)
+    with with_descriptor(stored, page.archive_length or 0) as file:
         end = ProgramSandbox(program, str(page.archive_length), *asked, limits=LIMITS).run(file)
     if end.refusal:
         raise ArchiveTrouble(end.refusal)

@@ -128,6 +128,11 @@ def drop_dataset(run_id: int) -> None:
     remove_abandoned_parts()
 
 
+def adopt_parts() -> None:
+    """Note that this machine has the files of all parts."""
+    LinksPart.objects.update(machine=this_machine())
+
+
 def remove_abandoned_parts() -> None:
     """Remove the files of deleted runs that are on this machine, then their rows. Parts in the
     search index stay until a background job has removed them from it.

@@ -103,6 +103,11 @@ def delete_older_jobs(kind: JobKind, job: BackgroundJob) -> None:
         delete_jobs(BackgroundJob.objects.filter(whose, kind=kind.name, pk__lt=job.pk))
 
 
+def adopt_jobs() -> None:
+    """Note that this machine has the files of all jobs."""
+    BackgroundJob.objects.exclude(name="").update(machine=this_machine())
+
+
 def remove_deleted_jobs() -> list[str]:
     """Remove the files of forgotten jobs that are on this machine, then their rows. Return the
     names of files that could not be removed. Safe to repeat.

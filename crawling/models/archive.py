@@ -15,7 +15,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from crawling.base.storage import local_storage, storage
+from crawling.base.storage import has_bucket, local_storage, storage
 from crawling.models.jobs import Run
 
 #: A name is directly in a run's folder, so it contains no separator. The expression is valid for
@@ -99,9 +99,16 @@ class ArchiveFile(models.Model):
         """Whether this machine can read all of the file."""
         return self.is_readable_to(self.committed_length)
 
+    @property
+    def is_in_bucket(self) -> bool:
+        """Whether all of the file is in the bucket."""
+        if not has_bucket() or self.parts:
+            return has_bucket() and self.uploaded_length >= self.committed_length
+        return local_storage().size(self.stored_name) is None and self.is_here
+
     def is_readable_to(self, end: int) -> bool:
         """Whether this machine can read the file up to this byte."""
-        if self.parts and self.uploaded_length >= end:
+        if has_bucket() and self.parts and self.uploaded_length >= end:
             return True
         return storage().size(self.stored_name) is not None
 

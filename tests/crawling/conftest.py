@@ -30,6 +30,7 @@ from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.start import start_run
 from crawling.scheduler.duties import start_due_crawls
 from crawling.uses.checkpoints.checkpoint_export import take_checkpoint
+from tests.crawling.buckets import BUCKET, Relay, relay_to, use_server
 from tests.crawling.shared import Shared
 from tests.crawling.uses.alerts.mailserver import serve_mail
 
@@ -45,6 +46,26 @@ OF_BROWSERS = [
     NewClass("browsers", "pages", "Pages open in browsers", 8),
     NewClass("browser_memory", "MiB", "Memory of these pages", 8 * 512),
 ]
+
+
+@pytest.fixture
+def bucket(bucket_servers, monkeypatch, settings, tmp_path) -> Iterator[Relay]:
+    """The archive is in an empty bucket, behind this relay."""
+    with relay_to(bucket_servers("moto")) as relay:
+        use_server(monkeypatch, relay.port)
+        settings.ARCHIVE_URL = f"s3://{BUCKET}/{tmp_path.name}"
+        yield relay
+
+
+@pytest.fixture
+def another_machine(settings, tmp_path) -> Callable[[], None]:
+    """Return a function after whose call this process is on another machine."""
+
+    def move() -> None:
+        settings.STATE_DIR = settings.ARCHIVE_DIR = tmp_path / "another"
+        settings.ARCHIVE_DIR.mkdir()
+
+    return move
 
 
 @pytest.fixture

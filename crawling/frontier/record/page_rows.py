@@ -12,6 +12,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.base.errors import ArchiveTrouble
 from crawling.frontier.run_lock import locked_run
 from crawling.frontier.sql_rows import SentRows, insert_rows
 from crawling.frontier.types import (
@@ -166,18 +167,21 @@ class FileLength(NamedTuple):
 WRITTEN = SentRows("written", FileLength)
 COMMIT_LENGTHS = f"""
 UPDATE crawling_archivefile f SET committed_length = greatest(f.committed_length, written.length)
-FROM {WRITTEN} WHERE f.id = written.id
+FROM {WRITTEN} WHERE f.id = written.id AND f.sealed_at IS NULL
 """  # noqa: S608  # constants
 
 
 def commit_lengths(lengths: Mapping[int, int]) -> None:
     """Commit the length of each file, by its id.
 
-    The caller's transaction writes the rows of all records up to that length.
+    The caller's transaction writes the rows of all records up to that length. Raises ArchiveTrouble
+    if a file was given up meanwhile, as its machine was said to be lost.
     """
     if lengths:
         with connection.cursor() as cursor:
             cursor.execute(COMMIT_LENGTHS, WRITTEN.values(starmap(FileLength, lengths.items())))
+            if cursor.rowcount < len(lengths):
+                raise ArchiveTrouble("An archive file of this work session was given up.")
 
 
 def commit_lengths_alone(shift: Shift, lengths: Mapping[int, int]) -> None:

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.template.defaultfilters import pluralize
 
@@ -34,10 +35,16 @@ class Command(BaseCommand):
             f"{rows:,} rows of {len(done.tables)} tables and {files} archive file{pluralize(files)}"
         )
         self.stdout.write(f"{directory}: {told}, as of {done.taken_at}.")
-        for name, machine in done.elsewhere.items():
+        if in_bucket := list(done.elsewhere.values()).count(settings.ARCHIVE_URL):
             self.stdout.write(
-                f"Not in it: {name}, which is on {machine}; copy its ARCHIVE_DIR as well."
+                f"Not in it: {in_bucket:,} archive file{pluralize(in_bucket)} in "
+                f"{settings.ARCHIVE_URL}; restore with this ARCHIVE_URL."
             )
+        for name, place in done.elsewhere.items():
+            if place != settings.ARCHIVE_URL:
+                self.stdout.write(
+                    f"Not in it: {name}, which is on {place}; copy its ARCHIVE_DIR as well."
+                )
         self.stdout.write(
             "Keep SECRET_KEY (or STATE_DIR/secret_key) elsewhere: without it the logins of "
             "crawls cannot be read again."

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
@@ -30,10 +31,11 @@ class Command(BaseCommand):
             f"This is the installation of {done.taken_at}. Start everything: runs that were active "
             "continue."
         )
-        for name, machine in done.elsewhere.items():
-            self.stdout.write(
-                f"Not restored: {name}, which was on {machine}; put it into "
-                f"ARCHIVE_DIR/{name.partition('-')[0]} by hand."
-            )
+        for name, place in done.elsewhere.items():
+            if place != settings.ARCHIVE_URL:
+                self.stdout.write(
+                    f"Not restored: {name}, which was on {place}; put it into "
+                    f"ARCHIVE_DIR/{name.partition('-')[0]} by hand, or set ARCHIVE_URL as it was."
+                )
         for name, value in done.settings.items():
             self.stdout.write(f"  {name.upper()} was {value}")

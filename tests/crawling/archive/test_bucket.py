@@ -18,15 +18,16 @@ from crawling.archive.files import (
 from crawling.archive.parts import part_names, upload
 from crawling.archive.reader import open_file_from, record_of, records_of
 from crawling.archive.uploads import Uploads
+from crawling.archive.viewer import whole_document_of
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import local_storage, storage
 from crawling.models import ArchiveFile, LogLine, Page, Run, RunState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
 from crawling.runs.start import start_run
-from tests.buckets import answer, relay_to, use_server
 from tests.crawling.archive.judging import fingerprint_in_archive
 from tests.crawling.archive.test_files import commit
+from tests.crawling.buckets import answer
 from tests.crawling.fetching.pipeline.test_crawl_path import links
 from tests.stack import wait_until
 
@@ -34,26 +35,7 @@ NOISE = {f"/{n}": random.Random(n).randbytes(6_000) for n in range(12)}
 
 
 @pytest.fixture
-def relay(bucket_servers, monkeypatch, settings, tmp_path):
-    with relay_to(bucket_servers("moto")) as relay:
-        use_server(monkeypatch, relay.port)
-        settings.ARCHIVE_URL = f"s3://crawls/{tmp_path.name}"
-        yield relay
-
-
-@pytest.fixture
-def another_machine(settings, tmp_path):
-    """Return a function after whose call this process is on another machine."""
-
-    def move():
-        settings.STATE_DIR = settings.ARCHIVE_DIR = tmp_path / "another"
-        settings.ARCHIVE_DIR.mkdir()
-
-    return move
-
-
-@pytest.fixture
-def run(order, relay):
+def run(order, bucket):
     return start_run(create_crawl(order("http://127.0.0.1:8900/")))
 
 
@@ -76,7 +58,7 @@ def noisy(make_site):
 
 
 def test_a_crawl_is_read_from_the_bucket_on_another_machine(
-    relay, make_site, crawl_to_the_end, settings, another_machine, monkeypatch
+    bucket, make_site, crawl_to_the_end, settings, another_machine, monkeypatch
 ):
     settings.ARCHIVE_FILE_BYTES = 20_000
     monkeypatch.setattr(uploads, "PART_BYTES", 5_000)
@@ -92,6 +74,21 @@ def test_a_crawl_is_read_from_the_bucket_on_another_machine(
         assert list(records_of(file, check_digests=True))
     pages = Page.objects.filter(run=run).select_related("archive_file", "url")
     assert len(pages) == 13
+    for page in pages:
+        assert fingerprint_in_archive(page) == page.fingerprint
+    assert b'href="/3"' in whole_document_of(pages.get(content_type="text/html"))
+
+
+def test_a_later_run_on_another_machine_refers_to_payloads_in_the_bucket(
+    bucket, make_site, crawl_to_the_end, work_off, another_machine
+):
+    first = crawl_to_the_end(f"{noisy(make_site).url}/")
+    another_machine()
+
+    second = work_off(start_run(first.crawl))
+
+    pages = Page.objects.filter(run=second).select_related("archive_file", "url", "run")
+    assert sum(page.is_revisit for page in pages) == len(NOISE)
     for page in pages:
         assert fingerprint_in_archive(page) == page.fingerprint
 
@@ -181,16 +178,16 @@ def test_a_sealed_file_is_in_the_bucket_and_no_more_on_its_machine(run):
     assert local_storage().size(row.stored_name) is None
 
 
-def test_a_file_stays_on_its_machine_while_the_bucket_fails(run, relay, monkeypatch):
+def test_a_file_stays_on_its_machine_while_the_bucket_fails(run, bucket, monkeypatch):
     row = written(run, b"one")
-    relay.always = answer(403, "AccessDenied")
+    bucket.always = answer(403, "AccessDenied")
 
     seal_all(run.pk)
 
     row.refresh_from_db()
     assert (row.parts, row.sealed_at) == ([], None)
     assert local_storage().size(row.stored_name) == 3
-    relay.always = None
+    bucket.always = None
     seal_all(run.pk)
     row.refresh_from_db()
     assert row.parts == [3]
@@ -210,9 +207,9 @@ def test_deleting_a_run_deletes_its_parts_from_any_machine(run, another_machine)
 
 
 def test_a_crawl_goes_on_while_the_bucket_cannot_be_reached(
-    relay, make_site, crawl_to_the_end, monkeypatch
+    bucket, make_site, crawl_to_the_end, monkeypatch
 ):
-    relay.always = answer(503, "SlowDown")
+    bucket.always = answer(503, "SlowDown")
     monkeypatch.setattr("crawling.base.bucket.WAIT_SECONDS", 0.0)
     monkeypatch.setattr(uploads, "PART_BYTES", 5_000)
 
@@ -220,17 +217,17 @@ def test_a_crawl_goes_on_while_the_bucket_cannot_be_reached(
 
     assert run.state == RunState.FINISHED
     assert Page.objects.filter(run=run).count() == 13
-    relay.always = None
+    bucket.always = None
     seal_all(run.pk)
     assert all(file.uploaded_length == file.committed_length for file in run.archive_files.all())
 
 
 def test_a_crawl_rests_while_the_bucket_refuses_and_loses_nothing(
-    relay, make_site, order, work_off, monkeypatch
+    bucket, make_site, order, work_off, monkeypatch
 ):
     monkeypatch.setattr(uploads, "PART_BYTES", 1)
     monkeypatch.setattr(uploads, "LOOK_SECONDS", 0.05)
-    relay.always = answer(403, "AccessDenied")
+    bucket.always = answer(403, "AccessDenied")
     site = noisy(make_site)
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=1, delay_seconds=0.3)))
 
@@ -266,7 +263,7 @@ def test_a_full_part_is_uploaded_during_the_shift(transactional_db, run, monkeyp
 
 @pytest.mark.parametrize("part_bytes", [10**9, 20_000, 1])
 def test_pages_that_were_lost_with_their_machine_are_fetched_again(
-    part_bytes, relay, make_site, order, work_off, settings, monkeypatch
+    part_bytes, bucket, make_site, order, work_off, settings, monkeypatch
 ):
     monkeypatch.setattr(uploads, "PART_BYTES", part_bytes)
     monkeypatch.setattr(uploads, "LOOK_SECONDS", 0.05)

@@ -13,7 +13,7 @@ from crawling.base import bucket
 from crawling.base.bucket import BucketRefuses, BucketStorage
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import DirectoryStorage
-from tests.buckets import BUCKET, answer, forget_clients, relay_to, use_server
+from tests.crawling.buckets import BUCKET, answer, forget_clients, relay_to, use_server
 
 ROOT = Path(__file__).parents[3]
 OF_THE_DIRECTORY = {"archive_folder", "archive_disk"}

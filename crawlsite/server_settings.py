@@ -52,8 +52,8 @@ def database_setting(url: str, *, lease_seconds: float, is_pooled: bool) -> dict
 
 
 def session_parameters(url: str, *, lease_seconds: float) -> dict[str, Any]:
-    """What psycopg needs to connect to PostgreSQL itself, past a pooler; nothing if the address is
-    empty, since then DATABASE_URL is PostgreSQL's own. Raises BadSetting.
+    """The parameters of psycopg for PostgreSQL itself, past a pooler; none if the address is empty,
+    since then DATABASE_URL is PostgreSQL's own. Raises BadSetting.
     """
     if not url:
         return {}

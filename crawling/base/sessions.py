@@ -49,8 +49,8 @@ def session_lock(
 
 @contextmanager
 def _cursors() -> Iterator[Callable[[], AbstractContextManager[Any]]]:
-    """What gives cursors of one session until the block ends: that of the usual connection, unless
-    a pooler stands before it.
+    """A function that makes cursors of one session until the block ends: of the usual connection,
+    unless a pooler stands before it.
     """
     if not settings.DATABASE_SESSIONS:
         yield connection.cursor

@@ -76,7 +76,7 @@ def can_connect(url: str) -> bool:
 
 
 @pytest.mark.drill
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(POOLER is None, reason="NOT TRIED: pgbouncer is missing (apt-get install)")
 def test_all_processes_work_behind_a_pooler_of_transactions(place):
     with (

@@ -34,6 +34,7 @@ class Environment:
     """
 
     database_url: str
+    database_direct_url: str
     redis_url: str
     state_dir: Path
     secret_key: str
@@ -144,6 +145,9 @@ def _read_servers(env: Env, state_dir: Path) -> dict[str, Any]:
             "DATABASE_URL", "", validate=_scheme_check("postgresql", "postgres")
         )
         or service_addresses.database_url(state_dir),
+        "database_direct_url": env.str(
+            "DATABASE_DIRECT_URL", "", validate=_scheme_check("postgresql", "postgres")
+        ),
         "redis_url": env.str(
             "REDIS_URL", "", validate=[_scheme_check("redis", "rediss", "unix"), _check_port_number]
         )

@@ -25,25 +25,47 @@ LONGEST_LEASE_SECONDS = 3600.0
 PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
-def database_setting(url: str, *, lease_seconds: float) -> dict[str, Any]:
+def database_setting(url: str, *, lease_seconds: float, is_pooled: bool) -> dict[str, Any]:
     """Return the DATABASES entry of a libpq address; parameters without a key in Django go into
     OPTIONS.
 
     A server that no longer answers is given up within half a lease, unless the address says
     otherwise (PostgreSQL manual, 34.1.2). Raises BadSetting if libpq cannot read the address.
+
+    is_pooled: the address is a pooler's, which gives each transaction another session, so nothing
+    may be left in one.
     """
-    try:
-        parts = conninfo_to_dict(url)
-    except ProgrammingError as error:
-        raise BadSetting(f"DATABASE_URL: {str(error).strip()}") from error
+    parts = _read_address("DATABASE_URL", url)
     named = {NAMES[key]: str(value) for key, value in parts.items() if key in NAMES}
     # Django's own statements are never prepared; those of the pool that bind in the server are
     # prepared from the sixth time on.
     options = {
-        "prepare_threshold": 5,
+        "prepare_threshold": None if is_pooled else 5,
         **_time_limits(min(lease_seconds, LONGEST_LEASE_SECONDS)),
     } | {key: value for key, value in parts.items() if key not in NAMES}
-    return {"ENGINE": "django.db.backends.postgresql", **named, "OPTIONS": options}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        **named,
+        "OPTIONS": options,
+        "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
+    }
+
+
+def session_parameters(url: str, *, lease_seconds: float) -> dict[str, Any]:
+    """The parameters of psycopg for PostgreSQL itself, past a pooler; none if the address is empty,
+    since then DATABASE_URL is PostgreSQL's own. Raises BadSetting.
+    """
+    if not url:
+        return {}
+    limits = _time_limits(min(lease_seconds, LONGEST_LEASE_SECONDS))
+    return {**limits, **_read_address("DATABASE_DIRECT_URL", url)}
+
+
+def _read_address(variable: str, url: str) -> dict[str, Any]:
+    try:
+        return dict(conninfo_to_dict(url))
+    except ProgrammingError as error:
+        raise BadSetting(f"{variable}: {str(error).strip()}") from error
 
 
 def _time_limits(lease_seconds: float) -> dict[str, int]:
@@ -64,12 +86,12 @@ def own_service_addresses(environment: Environment) -> frozenset[tuple[str, int]
     A name is resolved once, at the start; a name that cannot be resolved is left out, since no
     server can be reached by it. Raises BadSetting for a port that is not a number.
     """
-    database = conninfo_to_dict(environment.database_url)
     redis = urlsplit(environment.redis_url)
     services = [
         (environment.host, environment.port),
         (environment.host, environment.replay_port),
-        *_servers_of(str(database.get("host") or ""), str(database.get("port") or 5432)),
+        *_servers_of("DATABASE_URL", environment.database_url),
+        *_servers_of("DATABASE_DIRECT_URL", environment.database_direct_url),
         (redis.hostname or "", redis.port or 6379),
     ]
     return frozenset(
@@ -77,14 +99,16 @@ def own_service_addresses(environment: Environment) -> frozenset[tuple[str, int]
     )
 
 
-def _servers_of(hosts: str, ports: str) -> list[tuple[str, int]]:
+def _servers_of(variable: str, url: str) -> list[tuple[str, int]]:
     """The host and port of each server that libpq may try (PostgreSQL manual, 34.1.1.3): one port
     counts for all, or each server has its own.
     """
+    parts = conninfo_to_dict(url)
+    hosts, ports = str(parts.get("host") or ""), str(parts.get("port") or 5432)
     try:
         numbers = [int(port or 5432) for port in ports.split(",")]
     except ValueError as error:
-        raise BadSetting(f"DATABASE_URL: the port {ports!r} is not a number") from error
+        raise BadSetting(f"{variable}: the port {ports!r} is not a number") from error
     return list(zip(hosts.split(","), cycle(numbers), strict=False))
 
 

@@ -10,7 +10,12 @@ from urllib.parse import urlsplit
 from crawlsite import env
 from crawlsite.logs import logging_setting
 from crawlsite.replay.player import PLAYER
-from crawlsite.server_settings import database_setting, mail_server, own_service_addresses
+from crawlsite.server_settings import (
+    database_setting,
+    mail_server,
+    own_service_addresses,
+    session_parameters,
+)
 from crawlsite.supervisor.procfile import found_dashboard_url
 
 ENVIRONMENT = env.read()
@@ -133,9 +138,15 @@ TEMPLATES = [
 # of a fork.
 DATABASES = {
     "default": database_setting(
-        ENVIRONMENT.database_url, lease_seconds=ENVIRONMENT.bank_lease_seconds
+        ENVIRONMENT.database_url,
+        lease_seconds=ENVIRONMENT.bank_lease_seconds,
+        is_pooled=bool(ENVIRONMENT.database_direct_url),
     )
 }
+#: psycopg's parameters for connections that need a session; empty if those of DATABASES have one
+DATABASE_SESSIONS = session_parameters(
+    ENVIRONMENT.database_direct_url, lease_seconds=ENVIRONMENT.bank_lease_seconds
+)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 #: A program that can write to Redis can run our own jobs again; with RQ's default pickles and job

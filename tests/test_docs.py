@@ -23,6 +23,7 @@ FOREIGN = {".venv", ".local", ".pytest_cache", "vendor", "staticfiles"}
 #: defaults that are told in words, since they differ from machine to machine or are empty
 IN_WORDS = {
     "DATABASE_URL": "the embedded PostgreSQL",
+    "DATABASE_DIRECT_URL": "none",
     "REDIS_URL": "the embedded Valkey",
     "SECRET_KEY": "kept in STATE_DIR",
     "PUBLIC_URL": "none",

@@ -25,6 +25,7 @@ from django.db.models.functions import Now
 from crawling.archive.parts import delete_stored, upload
 from crawling.archive.records import new_namespace
 from crawling.base.errors import ArchiveTrouble
+from crawling.base.sessions import session_lock
 from crawling.base.storage import LOCK, has_bucket, local_storage, storage
 from crawling.frontier import locked_run
 from crawling.models import ArchiveFile
@@ -249,13 +250,8 @@ def deletions_held() -> Iterator[None]:
     """Prevent the removal of archive files until the block ends, so that their bytes can be
     copied.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock_shared(%s)", [COPYING_LOCK])
-    try:
+    with session_lock("%s", [COPYING_LOCK], is_shared=True):
         yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock_shared(%s)", [COPYING_LOCK])
 
 
 @transaction.atomic

@@ -16,7 +16,6 @@ from typing import Any
 import django_rq
 from django.conf import settings
 from django.core.cache import cache
-from django.db import connection
 from django.utils import timezone
 from redis.client import Pipeline
 from redis.exceptions import RedisError
@@ -28,6 +27,7 @@ from rq.utils import as_text
 from rq.worker import BaseWorker
 from rq.worker_registration import clean_worker_registry
 
+from crawling.base.sessions import session_lock
 from crawling.machine.browser import BrowserUnits
 
 logger = logging.getLogger(__name__)
@@ -178,16 +178,8 @@ def exclusive_lock(name: str, number: int) -> Iterator[bool]:
     """Yield whether no other process is in a block with the same name and number. PostgreSQL
     releases the lock when a process dies.
     """
-    numbers: tuple[str, int] = (name, number % 2**31)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(hashtext(%s), %s)", numbers)
-        is_alone = cursor.fetchone()[0]
-    try:
+    with session_lock("hashtext(%s), %s", (name, number % 2**31), waits=False) as is_alone:
         yield is_alone
-    finally:
-        if is_alone:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(hashtext(%s), %s)", numbers)
 
 
 def live_workers() -> int:

@@ -8,6 +8,7 @@ import psycopg
 from django.db import connection
 
 from allocation.services import GRANTS_CHANNEL
+from crawling.base.sessions import open_session
 from crawling.machine.notices import StopEvent, await_notice
 
 logger = logging.getLogger(__name__)
@@ -46,9 +47,7 @@ class Leadership:
         Raises psycopg.OperationalError without a database.
         """
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(
-                **connection.get_connection_params(), autocommit=True
-            )
+            self._connection = open_session()
             self._is_leader = False
         if not self._is_leader:
             row = self._connection.execute(

@@ -14,7 +14,7 @@ from crawlsite.env import BASE_DIR, BadSetting, Environment
 from crawlsite.private_files import keep_private
 from crawlsite.services.directories import LockFile
 from crawlsite.services.stops import StartError, StopRequested, StopSignals
-from crawlsite.supervisor.one_process import become
+from crawlsite.supervisor.line import become
 from crawlsite.supervisor.procfile import check_free, dashboard_url
 from crawlsite.supervisor.stack import Stack, print_line
 

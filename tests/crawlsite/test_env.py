@@ -19,7 +19,7 @@ NONSENSE = [
     ("PORT", "0"), ("PORT", "65536"), ("PUBLIC_URL", "crawls.example.org"),
     ("PUBLIC_URL", "https://"), ("PUBLIC_URL", "https://a.example/below"),
     ("PUBLIC_URL", "https://a.example:x"), ("WORKERS", "0"), ("WORKERS", "two"),
-    ("BROWSER_PAGES", "-1"), ("BROWSER_PAGES", "65"),
+    ("BROWSER_PAGES", "-1"), ("BROWSER_PAGES", "65"), ("DATABASE_DIRECT_URL", "db.example"),
     ("WEB_THREADS", "-1"), ("DEMO", "perhaps"), ("WEB_PROCESSES", "0"), ("DEMO_PORT", "x"),
     ("REPLAY_PORT", "0"), ("REPLAY_URL", "replay.example.org"),
     ("REPLAY_URL", "https://replay"), ("REPLAY_URL", "http://10.0.0.7:8020"),
@@ -56,6 +56,7 @@ def test_every_variable_that_can_be_wrong_is_tried_above():
         ("PORT", "eight"),
         ("DATABASE_URL", "postgresql://db.example/y?no_such=1"),
         ("DATABASE_URL", "postgresql://db.example:port/y"),
+        ("DATABASE_DIRECT_URL", "postgresql://db.example:port/y"),
     ],
 )
 def test_commands_give_one_line_and_no_traceback(tmp_path, variable, value):
@@ -91,6 +92,16 @@ def test_each_server_of_a_database_address_is_our_own(address, servers):
     found = own_service_addresses(settings)
 
     assert {one for one in found if one[1] not in (settings.port, settings.replay_port)} == servers
+
+
+def test_the_server_behind_a_pooler_is_our_own_as_well():
+    settings = replace(
+        env.read(),
+        database_url="postgresql://127.0.0.1:6432/x",
+        database_direct_url="postgresql://127.0.0.2/x",
+    )
+
+    assert {("127.0.0.1", 6432), ("127.0.0.2", 5432)} <= own_services(settings)
 
 
 def test_command_without_a_running_database_says_how_to_get_one(tmp_path):

@@ -72,7 +72,7 @@ def test_each_process_with_a_port_is_probed_and_has_a_service():
 
 
 def test_workers_have_a_state_directory_of_their_own():
-    """Their locks count on one machine, and process numbers in one container."""
+    """Locks of a state directory name process numbers, which count in one container."""
     mounts = {
         container(one)["args"][0]: {
             mount["mountPath"]: mount["name"] for mount in container(one)["volumeMounts"]

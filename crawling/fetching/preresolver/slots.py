@@ -25,6 +25,7 @@ from allocation.services import (
     request_resources,
     take_lease,
 )
+from crawling.base.sessions import open_session
 from crawling.installation.pools import default_pool
 from crawling.machine.notices import StopEvent, await_notice
 
@@ -189,9 +190,7 @@ class MachineLock:
         Raises psycopg.OperationalError without a database.
         """
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(
-                **connection.get_connection_params(), autocommit=True
-            )
+            self._connection = open_session()
             self._is_held = False
         if self._is_held:
             self._connection.execute("SELECT 1")

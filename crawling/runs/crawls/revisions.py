@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from allocation.wording import whole_number
 from crawling.base.audit import record_action
 from crawling.base.errors import BadOrder, NotFound, WrongState
+from crawling.base.sessions import session_lock
 from crawling.frontier import locked_run, rules_key
 from crawling.frontier.change.rejudgement import begin_reranking, rank_next_batch
 from crawling.installation.events import order_edited
@@ -123,16 +124,10 @@ def _edit_lock(crawl_id: int) -> Iterator[None]:
     """Let edits of a crawl run one after the other. Otherwise the pool could end with the values of
     one of two edits, and the order with those of the other.
 
-    No transaction spans pool and order, so an advisory lock of the database session is used.
+    No transaction spans pool and order, so a lock of a session is used.
     """
-    key = f"edit/{crawl_id}"
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
-    try:
+    with session_lock("hashtextextended(%s, 0)", [f"edit/{crawl_id}"]):
         yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [key])
 
 
 def _edit_by_bank_and_order(

@@ -10,7 +10,6 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from itertools import chain
@@ -24,6 +23,7 @@ from crawling.archive.files import seal_all
 from crawling.archive.moved_exchanges import MovedExchanges, MovedPage
 from crawling.archive.rewriting import ranges_of, rewrite
 from crawling.base.errors import ArchiveTrouble, CrawlError
+from crawling.base.sessions import session_lock
 from crawling.datasets.catch_up import write_collected_parts
 from crawling.datasets.withdrawn_links import remove_links
 from crawling.frontier.change.withdrawn_pages import set_new_places
@@ -102,7 +102,7 @@ def remove_records(withdrawal_id: int) -> None:
     or another process works on it, nothing is removed. The reason why a withdrawal has to wait is
     stored in its `trouble`.
     """
-    with _rewriting_lock() as is_alone:
+    with session_lock("%s", [REWRITING_LOCK], waits=False) as is_alone:
         due = due_withdrawals() if is_alone else []
         if withdrawal_id not in due:
             return
@@ -152,19 +152,6 @@ def due_withdrawals() -> list[int]:
         finished_at=None, undone_at=None, rewrite_at__lte=timezone.now()
     )
     return list(due.order_by("pk").values_list("pk", flat=True))
-
-
-@contextmanager
-def _rewriting_lock() -> Iterator[bool]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [REWRITING_LOCK])
-        is_alone = cursor.fetchone()[0]
-    try:
-        yield is_alone
-    finally:
-        if is_alone:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [REWRITING_LOCK])
 
 
 def _await_shifts(withdrawal: Withdrawal) -> None:

@@ -147,7 +147,9 @@ class BucketStorage:
         return dict(sorted({**sizes, **self._local.list(folder)}.items()))
 
     def names_with_unfinished(self, folder: str) -> set[str]:
-        return {name for name, _ in self._objects(folder)} | self._local.names_with_unfinished(folder)
+        return {name for name, _ in self._objects(folder)} | self._local.names_with_unfinished(
+            folder
+        )
 
     def _objects(self, folder: str) -> Iterator[tuple[str, int]]:
         begin = f"{self._prefix}/{folder}/".lstrip("/")

@@ -101,7 +101,7 @@ def test_the_server_behind_a_pooler_is_our_own_as_well():
         database_direct_url="postgresql://127.0.0.2/x",
     )
 
-    assert {("127.0.0.1", 6432), ("127.0.0.2", 5432)} <= own_services(settings)
+    assert {("127.0.0.1", 6432), ("127.0.0.2", 5432)} <= own_service_addresses(settings)
 
 
 def test_command_without_a_running_database_says_how_to_get_one(tmp_path):

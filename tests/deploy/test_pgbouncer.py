@@ -18,6 +18,7 @@ import requests
 from crawlsite.service_addresses import DATABASE, ROLE
 from tests.crawlsite.programs import PROJECT, eventually, free_port
 from tests.crawlsite.supervised import Supervisor
+from tests.deploy.processes import LINES
 from tests.deploy.servers import Postgres, postgres, valkey
 
 POOLER = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -44,6 +45,7 @@ unix_socket_dir =
 auth_type = trust
 auth_file = {folder}/users
 pool_mode = transaction
+server_round_robin = 1
 default_pool_size = {SESSIONS}
 max_client_conn = 500
 admin_users = {ROLE}
@@ -130,7 +132,9 @@ def test_all_processes_work_behind_a_pooler_of_transactions(place):
     # beside those of transactions: the leading scheduler's, the pre-resolver's, and those of a job
     # and an edit that may run at this moment
     assert sessions[0][0] <= SESSIONS + 4
-    logs = {path.name: path.read_text() for path in (place / "state/logs").glob("*.log")}
+    files = [*(place / "state/logs").glob("*.log"), *(place / "primary").glob("*.log")]
+    logs = {path.name: path.read_text() for path in files}
+    assert len(logs) > len(LINES)
     assert {name: LOST.findall(text) for name, text in logs.items() if LOST.search(text)} == {}
 
 

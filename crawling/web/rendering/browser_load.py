@@ -9,8 +9,9 @@ from typing import NamedTuple
 #: run
 SATURATED = 0.7
 #: The seconds for which that thread has run since it last had time to spare. They are of a
-#: processor, so that it is not ended for what other programs take: a usual page needs 0.05
-MOST_SECONDS = 0.25
+#: processor, so that no page is ended for what other programs take. A usual page needs 0.05, and
+#: four large ones that load 300 files each, at the same time, about 1
+MOST_SECONDS = 2.0
 
 
 class BrowserLoad(NamedTuple):

@@ -21,6 +21,7 @@ from environs import Env, EnvError, ValidationError, validate
 from crawlsite import service_addresses
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+DEFAULT_PORT = 8000
 
 
 class BadSetting(Exception):
@@ -173,7 +174,7 @@ def _read_servers(env: Env, state_dir: Path) -> dict[str, Any]:
 def _read_web_settings(env: Env) -> dict[str, Any]:
     return {
         "host": env.str("HOST", "127.0.0.1", validate=validate.Length(min=1)),
-        "port": env.int("PORT", 8000, validate=validate.Range(1, 65535)),
+        "port": env.int("PORT", DEFAULT_PORT, validate=validate.Range(1, 65535)),
         "public_url": env.str(
             "PUBLIC_URL",
             "",

@@ -5,7 +5,6 @@ free.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import socket
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from crawlsite.env import Environment
+from crawlsite.env import DEFAULT_PORT, Environment
 from crawlsite.replay.player import PLAYER
 from crawlsite.services.stops import StartError
 
@@ -41,11 +40,12 @@ def dashboard_url(environment: Environment) -> str:
 
 
 def found_dashboard_url(environment: Environment) -> str:
-    """The address of the dashboard. Without PORT and PUBLIC_URL it is that of the product that runs
-    with this state directory, or ran last.
+    """The address of the dashboard. Without PUBLIC_URL and another PORT than the default, it is
+    that of the product that runs with this state directory, or ran last.
     """
     noted = environment.state_dir / "supervisor.lock"
-    if "PORT" in os.environ or environment.public_url or not noted.exists():
+    is_usual = environment.port == DEFAULT_PORT and not environment.public_url
+    if not (is_usual and noted.exists()):
         return dashboard_url(environment)
     found = NOTED_URL.search(noted.read_text())
     return found[1] if found else dashboard_url(environment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from django.db.models import BigIntegerField, OuterRef, Q, Subquery, TextChoices
@@ -10,15 +11,20 @@ from ninja import Query
 
 from crawling.models import Page, Run
 from crawling.models.pages import IS_RENDERED, IS_UNRENDERED, LACKS_BROWSER
-from serving.paging import MOST_NUMBERED, as_bounded
+from serving.paging import MOST_NUMBERED, BoundedCount, as_bounded
+
+#: of the pages of a run: if as many need a browser, a user is told
+LACKING_SHARE = 0.1
 
 
 class RenderingFilter(TextChoices):
     RENDERED = "rendered", "rendered"
     UNRENDERED = "unrendered", "not rendered"
-    LACKING = "lacking", "needs a browser, not rendered"
+    #: needs a browser, and was not rendered
+    LACKING = "lacking", "lacking a browser"
     ENDED = "ended", "ended by a limit"
-    FAULTS = "faults", "failed requests or console errors"
+    #: failed requests or errors in the console
+    FAULTS = "faults", "with faults"
 
     @property
     def condition(self) -> Q:
@@ -58,3 +64,46 @@ def rendering_counts(run: Run) -> Mapping[str, int]:
     ]
     counts = Run.objects.filter(pk=run.pk).values_list(*counted).get()
     return dict(zip(RenderingFilter.values, map(as_bounded, counts), strict=True))
+
+
+@dataclass(frozen=True)
+class RenderingSummary:
+    """The pages of a run by their rendering, for its overview."""
+
+    #: by the value of a RenderingFilter
+    counts: Mapping[str, int]
+    #: all pages of the run
+    pages: int
+    may_render: bool
+
+    @classmethod
+    def of(cls, run: Run, *, pages: int) -> RenderingSummary:
+        return cls(rendering_counts(run), pages, run.crawl.order.rendering.may_render)
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Value, words and count of each state; of an order that renders nothing, only of those
+        that pages have.
+        """
+        is_all = self.may_render and any(self.counts.values())
+        return [
+            (value, label, f"{self.counts[value]:,}")
+            for value, label in RenderingFilter.choices
+            if self.counts[value] or is_all
+        ]
+
+    @property
+    def lacking(self) -> int:
+        return self.counts[RenderingFilter.LACKING]
+
+    @property
+    def is_warned_of(self) -> bool:
+        """Whether many pages need a browser, and the order renders none."""
+        is_many = self.lacking >= LACKING_SHARE * self.pages or isinstance(
+            self.lacking, BoundedCount
+        )
+        return self.lacking > 0 and is_many and not self.may_render
+
+    @property
+    def lacking_in_words(self) -> str:
+        return f"{self.lacking:,} page{'s need' if self.lacking != 1 else ' needs'} a browser"

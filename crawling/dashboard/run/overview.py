@@ -10,7 +10,7 @@ from typing import Any
 
 from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view, verbs_of
 from crawling.dashboard.pages.filter import PageFilter
-from crawling.dashboard.pages.rendering_filter import RenderingFilter, rendering_counts
+from crawling.dashboard.pages.rendering_filter import RenderingSummary
 from crawling.dashboard.pages.trap_patterns import TrapView, undecided_patterns
 from crawling.dashboard.run.crawl_settings import importance_rules
 from crawling.dashboard.run.diagnosis import stall_of
@@ -38,14 +38,11 @@ from crawling.runs.endings import sites_of_one_text
 from crawling.runs.failure_causes import FailureCause, failure_causes
 from crawling.runs.verbs import Verb, offered_verbs
 from crawling.web.statuses import NOT_MODIFIED_STATUS, status_sentence
-from serving.paging import BoundedCount
 
 #: two estimates are shown as one if their ratio is at most this
 CLOSE = 1.25
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 CAUSES = 10
-#: of the pages of a run: if as many need a browser, a user is told
-LACKING_SHARE = 0.1
 RUNS = SHIFTS = TRAPS = 10
 #: the number of lines in the log's tail
 LINES = 50
@@ -166,8 +163,7 @@ class RunOverview:
     alike: Sequence[TrapPattern] = ()
     moved: Sequence[MovedSeed] = ()
     fetch_threads: Sequence[FetchThreadRow] = ()
-    #: by the value of a RenderingFilter: how many pages are in that state
-    renderings: Mapping[str, int] = field(default_factory=dict)
+    renderings: RenderingSummary | None = None
     #: the number of pages that servers confirmed to be unchanged since an earlier run
     not_modified: int = 0
 
@@ -206,28 +202,6 @@ class RunOverview:
         return next(
             (process for process in waiting if self.view.state == "waiting" or process.stage), None
         )
-
-    @property
-    def rendering_rows(self) -> list[tuple[str, str, str]]:
-        """Value, words and count of each state of rendering; empty if no page has one."""
-        if not any(self.renderings.values()):
-            return []
-        return [
-            (value, label, f"{self.renderings[value]:,}")
-            for value, label in RenderingFilter.choices
-        ]
-
-    @property
-    def lacks_rendering(self) -> bool:
-        """Whether many pages need a browser, and the order renders none."""
-        lacking = self.renderings.get(RenderingFilter.LACKING, 0)
-        is_much = lacking >= LACKING_SHARE * self.view.pages or isinstance(lacking, BoundedCount)
-        return lacking > 0 and is_much and not self.crawl.order.rendering.may_render
-
-    @property
-    def lacking_words(self) -> str:
-        lacking = self.renderings[RenderingFilter.LACKING]
-        return f"{lacking:,} page{'s need' if lacking != 1 else ' needs'} a browser"
 
     @property
     def is_alive(self) -> bool:
@@ -396,7 +370,7 @@ def run_page(
         traps=undecided_patterns(run, most=TRAPS) if rows.counts.quarantined else (),
         alike=sites_of_one_text(run) if numbers.has_sites_of_one_text else (),
         fetch_threads=fetch_threads_of(live),
-        renderings=rendering_counts(run),
+        renderings=RenderingSummary.of(run, pages=view.pages),
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
     )
     return page, stall_of(run, wait, rows)

@@ -42,7 +42,7 @@ class ProcessHoldings:
 
     @property
     def stage(self) -> str:
-        """What fetch threads of its shift wait for, as a sentence; empty if they do not."""
+        """The wait of fetch threads of its shift for more units, as a sentence; or empty."""
         if self.wait is None or self.wait.kind != RequestKind.STAGE:
             return ""
         return stage_in_words(self.wait.amounts)

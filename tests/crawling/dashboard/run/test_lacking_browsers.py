@@ -48,7 +48,7 @@ def test_the_overview_says_how_many_pages_need_a_browser_and_leads_to_them_and_t
 
 
 def test_a_run_of_which_few_pages_need_a_browser_has_no_warning(run, viewer, monkeypatch):
-    monkeypatch.setattr("crawling.dashboard.run.overview.LACKING_SHARE", 0.11)
+    monkeypatch.setattr("crawling.dashboard.pages.rendering_filter.LACKING_SHARE", 0.11)
     assert warning(viewer, run) is None
 
 

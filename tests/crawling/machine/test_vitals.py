@@ -25,7 +25,7 @@ FREEZING = [*WORKER[:4], "tests.crawling.machine.freezing.FreezingWorker", *WORK
 @pytest.mark.timeout(300)
 # what freezes is to be known by seconds before the lease runs out, on a busy machine too; what
 # burns may use half a lease of the processor, twice
-@pytest.mark.parametrize(("kind", "lease"), [(FREEZES, "8"), (BURNS, "4")])
+@pytest.mark.parametrize(("kind", "lease"), [(FREEZES, "12"), (BURNS, "4")])
 def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     make_site, order, tmp_path, kind, lease
 ):
@@ -50,9 +50,10 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(
     ]
     losses = run.urls.get(url=f"{site.url}/worst").losses
     known = run.log.filter(message__contains="one page").count()
-    # where the machine gave it too little of the processor to be known in time, its lease ran out
-    # first, which counts once
+    # now and then the machine gives it too little of the processor to be known in time, and its
+    # lease runs out first, which counts once
     lost_leases = losses - CERTAIN_LOSSES * known
+    assert known in (1, 2)
     assert lost_leases >= 0
     assert FAILS_FROM <= losses < FAILS_FROM + CERTAIN_LOSSES
     assert not run.urls.exclude(url=f"{site.url}/worst").filter(losses__gt=lost_leases).exists()

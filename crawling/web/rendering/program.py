@@ -50,8 +50,8 @@ class Program:
         self._asked: dict[tuple[int, int], asyncio.Future[DoorAnswer]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         #: set once no browser can be started any more, so that the caller learns the reason from
-        #: the start of another program
-        self.has_no_browser = asyncio.Event()
+        #: the start of another program, or once a task has failed, so that no page waits for it
+        self.has_to_end = asyncio.Event()
 
     def take(self, content: dict[str, Any], blobs: list[bytes]) -> None:
         kind = content["kind"]
@@ -63,7 +63,13 @@ class Program:
         work = {"render": self._render, "picture": self._picture, "use": self._use}[kind]
         task = asyncio.ensure_future(work(content, blobs))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._note_end)
+
+    def _note_end(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self.has_to_end.set()
+            raise error  # asyncio writes it to the log
 
     async def _render(self, content: dict[str, Any], blobs: list[bytes]) -> None:
         number = content["number"]
@@ -76,7 +82,7 @@ class Program:
             result = await self._engine.render(number, page, ask)
         except NoBrowserError:
             result = Rendered(RenderVerdict.CRASHED_BESIDE)
-            self.has_no_browser.set()
+            self.has_to_end.set()
         self._writer.write(packed_result(number, result))
 
     async def _ask(self, number: int, request: DoorRequest) -> DoorAnswer:
@@ -108,7 +114,7 @@ async def _serve(
     link: socket.socket, engine_of: Callable[[Playwright], Engine], *, has_no_network: bool
 ) -> None:
     """Render what comes over the link, until the caller, the driver or this program's parent has
-    ended, or no browser can be started any more.
+    ended, or the program has to end.
     """
     reader, writer = await asyncio.open_connection(sock=link)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, reader.feed_eof)
@@ -127,7 +133,7 @@ async def _serve(
         ends = (
             asyncio.ensure_future(_take_messages(reader, program)),
             asyncio.ensure_future(engine.watch()),
-            asyncio.ensure_future(program.has_no_browser.wait()),
+            asyncio.ensure_future(program.has_to_end.wait()),
         )
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         engine.kill_browser()

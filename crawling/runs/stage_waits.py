@@ -37,12 +37,13 @@ def stage_reasons(
         asking = Request.objects.filter(
             process__run_process__run__in=runs, state=RequestState.WAITING, kind=RequestKind.STAGE
         )
-        waits = waits_of(asking.values_list("process_id", flat=True))
+        processes = list(asking.values_list("process_id", flat=True))
+        waits = waits_of(processes) if processes else {}
     asked = {pk: wait for pk, wait in waits.items() if wait.kind == RequestKind.STAGE}
     if not asked:
         return {}
-    processes = RunProcess.objects.filter(bank_process__in=asked).order_by("-number")
+    of_runs = RunProcess.objects.filter(bank_process__in=asked).order_by("-number")
     return {
         run: f"{stage_in_words(asked[pk].amounts)} {asked[pk].reason}"
-        for pk, run in processes.values_list("bank_process", "run")
+        for pk, run in of_runs.values_list("bank_process", "run")
     }

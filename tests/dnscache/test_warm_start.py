@@ -51,7 +51,7 @@ def test_an_entry_comes_back_as_it_went_in(clock):
         DnsAnswer("b.test", replies[1], clock() - 1.5, clock() - 1.5, clock() + 3.5, 1),
     ]
     written = [CachedAnswer(answer, now=clock()) for answer in answers]
-    written[0].touch(clock() + 60)
+    written[0].count_hit(clock() + 60)
     store.write_entries(written)
 
     read = [unpack_row(name, row)[1] for name, row in store.stored_rows(most=10, now=clock())]

@@ -48,12 +48,12 @@ SERVICES = {
     "does not serve waiters after a release": Fault(
         "allocation.services.releases:return_and_regrant",
         "grant_waiting_requests(bank)",
-        "_ = None if kind == EventKind.RELEASED else pump(bank)",
+        "_ = None if kind == EventKind.RELEASED else grant_waiting_requests(bank)",
     ),
     "does not serve waiters after a finish": Fault(
         "allocation.services.releases:return_and_regrant",
         "grant_waiting_requests(bank)",
-        "_ = None if kind == EventKind.FINISHED else pump(bank)",
+        "_ = None if kind == EventKind.FINISHED else grant_waiting_requests(bank)",
     ),
     "serves strictly in order of arrival": Fault(
         "allocation.services.grants_on_release:_serve_in_turn", "continue", "break"

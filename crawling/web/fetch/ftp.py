@@ -50,7 +50,7 @@ class _Session(Transfer):
 
     said = ""
 
-    def _line(self, line: bytes) -> None:
+    def _process_line(self, line: bytes) -> None:
         self.said = line.decode("latin-1").strip()
         code = self.said[:3]
         self.head.status = int(code) if code.isdecimal() else self.head.status or 1

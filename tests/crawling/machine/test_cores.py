@@ -32,7 +32,7 @@ def where():
     return found[0]
 
 
-def test_a_shift_and_its_threads_stay_on_one_core_until_its_end():
+def test_a_shift_and_its_threads_stay_pin_to_one_core_until_its_end():
     with pin_to_one_core() as core:
         assert where() == {core}
 
@@ -82,7 +82,7 @@ def hold(name):
     """A process that takes a core and says which; it ends when it is killed."""
     program = (
         f"import {cpu_affinity.__name__} as cores; cores.NAME = {name!r}\n"
-        "with cores.on_one_core() as core: print(core, flush=True); input()"
+        "with cores.pin_to_one_core() as core: print(core, flush=True); input()"
     )
     return subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stdin=subprocess.PIPE

@@ -12,15 +12,15 @@ from crawling.machine.cpu_affinity import GROUP
 #: a worker and its work process; the session's change may be refused while others change theirs
 PROGRAM = """
 import os, time
-from crawling.machine.cpu_affinity import GROUP, SESSION_NICENESS, let_pages_go_first
-let_pages_go_first()
+from crawling.machine.cpu_affinity import GROUP, SESSION_NICENESS, lower_priority_below_pages
+lower_priority_below_pages()
 print(os.nice(0), GROUP.read_text().split()[-1], flush=True)
 if os.fork():
     os.wait()
 else:
     until = time.monotonic() + 20
     while GROUP.read_text().split()[-1] != str(SESSION_NICENESS) and time.monotonic() < until:
-        let_pages_go_first()
+        lower_priority_below_pages()
     print(os.nice(0), GROUP.read_text().split()[-1])
 """
 
@@ -28,7 +28,7 @@ else:
 IDLE = """
 import os, time
 from crawling.machine.cpu_affinity import GROUP, IDLE_NICENESS
-from crawling.machine.cpu_affinity import let_shifts_go_first, restore_priority
+from crawling.machine.cpu_affinity import lower_priority_below_shifts, restore_priority
 
 def reached(niceness, change):
     until = time.monotonic() + 20
@@ -39,7 +39,7 @@ def reached(niceness, change):
 if os.fork():
     os.wait()
 else:
-    print(reached(IDLE_NICENESS, let_shifts_go_first))
+    print(reached(IDLE_NICENESS, lower_priority_below_shifts))
     print(reached(0, restore_priority))
 """
 

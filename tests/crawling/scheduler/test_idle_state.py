@@ -130,8 +130,8 @@ def test_what_begins_by_itself_keeps_its_rhythm_in_an_idle_installation():
     own = {duty.do.__name__ for duty in duties() if not duty.idle_seconds}
 
     assert own >= {
-        *("start_scheduled", "follow_changes", "wake_courier"),
-        *("request_due_jobs", "resend_background", "rejudge_after_edits"),
+        *("start_scheduled", "follow_changes", "request_sending"),
+        *("request_due_jobs", "resend_lost_background_jobs", "rejudge_after_edits"),
     }
 
 

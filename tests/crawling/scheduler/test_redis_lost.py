@@ -59,7 +59,7 @@ def test_start_that_redis_lost_is_worked_within_a_minute(
 def test_an_open_grant_is_sent_again_within_a_minute_by_the_times_that_are_shipped():
     times = {duty.do.__name__: duty.every_seconds for duty in duties()}
 
-    for name in ("resend", "resend_background"):
+    for name in ("resend_lost_starts", "resend_lost_background_jobs"):
         assert RESEND_AFTER + timedelta(seconds=times[name]) <= timedelta(seconds=60)
 
 

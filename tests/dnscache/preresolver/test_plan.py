@@ -83,7 +83,7 @@ def test_a_popular_name_is_renewed_when_a_tenth_of_its_life_is_left():
         CachedAnswer(good("b.com", ttl=600), now=NOW),
     )
     for second in range(0, 540, 10):
-        popular.touch(NOW + second)
+        popular.count_hit(NOW + second)
 
     assert [needs_look_up(popular, due=NOW + now, now=NOW + now) for now in (539, 540)] == [
         False,
@@ -119,10 +119,10 @@ def test_there_is_always_a_thread_and_never_one_without_a_name(names, per_second
 def test_the_pace_is_that_of_the_last_half_minute():
     pace = LookupRate(0)
     assert pace.seconds(0) == 0.1
-    pace.begin(600, 0)
+    pace.note_begin(600, 0)
     pace.end(4.0, 0)
     assert pace.per_second(30) == 20
-    pace.begin(60, 31)
+    pace.note_begin(60, 31)
     pace.end(0.2, 31)
 
     assert (pace.per_second(31), pace.seconds(31)) == (2, 0.2)

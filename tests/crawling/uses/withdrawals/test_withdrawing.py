@@ -269,7 +269,7 @@ STEPS = (
     (file_removal, "ranges_of"),
     (file_removal, "_note_done"),
     (file_removal, "remove_links"),
-    (file_removal, "_finish"),
+    (file_removal, "_finish_withdrawal"),
 )
 
 
@@ -295,7 +295,7 @@ def test_a_job_that_was_killed_at_each_step_continues(site, run, monkeypatch):
     for place, step in STEPS:
         killed_at(monkeypatch, withdrawal, place, step, is_after=False)
         remove_abandoned()
-        if step != "_finish":
+        if step != "_finish_withdrawal":
             killed_at(monkeypatch, withdrawal, place, step, is_after=True)
     remove_records(withdrawal.pk)
     remove_abandoned()

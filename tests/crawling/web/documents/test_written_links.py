@@ -110,7 +110,7 @@ def test_the_place_of_a_link_is_the_innermost_around_it(html):
     anchors = document.find_all("a")
     around = [anchor.closest(IN_PLACES) for anchor in anchors]
 
-    found = LinkPlacement(document).of("a", anchors)
+    found = LinkPlacement(document).places_of("a", anchors)
 
     assert (found or [""] * len(anchors)) == [place.tag if place else "" for place in around]
 

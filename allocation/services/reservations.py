@@ -99,8 +99,8 @@ def check_keep_seconds(keep_seconds: float) -> None:
 
 
 def _refuse_if_unsafe(bank: Bank, refusal: type[AllocationError]) -> None:
-    """Make the full check over the processes that can still finish. A naive pool promises no
-    safety.
+    """Make the full check over the processes that can still finish. A pool with
+    the naive policy is not checked.
     """
     state, rows = bank.state()
     finish = banker.finishable_processes(state)

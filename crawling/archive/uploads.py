@@ -33,7 +33,8 @@ SHARE_OF_AGE = 0.01
 LOOK_SECONDS = 1.0
 #: the longest time between two tries while the bucket cannot be reached
 MOST_WAIT_SECONDS = 60.0
-#: The end of a shift waits so long for its last parts. Later the next shift uploads them.
+#: A shift that ends waits this long at most until its last parts are uploaded. What is left then,
+#: the next shift uploads.
 FINISH_SECONDS = 3.0
 
 

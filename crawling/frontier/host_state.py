@@ -28,7 +28,7 @@ ROBOTS_RETRY_SECONDS = 60.0
 #: is requested this often (sections 2.3.1.4 and 2.4)
 OLDEST_SECONDS = 30 * 24 * 3600.0
 RENEW_SECONDS = 600.0
-#: the most files, and the most bytes of them, that are kept; the oldest are deleted first
+#: the most robots.txt files that are kept, and their total size; the oldest are deleted first
 MOST_FILES = 200_000
 MOST_BYTES = 512 * 1024 * 1024
 

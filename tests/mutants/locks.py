@@ -22,7 +22,9 @@ LOCKS: dict[str, tuple[Fault, Callable]] = {
             "row = lock_pool_of(process)",
             "early = read_surroundings(Pool.objects.get(processes=process), [process]); row = "
             "lock_pool_of(process)",
-            also=(("_open_bank(row, read_surroundings(row, [process]))", "_open_bank(row, early)"),),
+            also=(
+                ("_open_bank(row, read_surroundings(row, [process]))", "_open_bank(row, early)"),
+            ),
         ),
         locks.test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock,
     ),

@@ -25,7 +25,7 @@ class FailedFile(NamedTuple):
 
 
 class PageFaults(NamedTuple):
-    """The failed requests and the console errors that are kept of a page, the first of each."""
+    """The first failed requests and console errors of a page, as many as its rendition has."""
 
     failed: list[FailedFile]
     errors: list[str]

@@ -68,7 +68,7 @@ def rendering_counts(run: Run) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class RenderingSummary:
-    """The pages of a run by their rendering, for its overview."""
+    """The numbers of pages by how they were rendered, for the overview of their run."""
 
     #: by the value of a RenderingFilter
     counts: Mapping[str, int]

@@ -332,8 +332,8 @@ def latest_runs(crawl: CrawlJob) -> list[Run]:
 def run_page(
     run: Run, runs: Sequence[Run], lines: LogFilter, *, before: int | None
 ) -> tuple[RunOverview, Stall | None]:
-    """The page of a run, with the wanted lines of its log (before the line with an id), and the
-    reason why it does not fetch.
+    """The page of a run, with the lines of its log that match a filter, and the reason why the run
+    is not fetching.
 
     runs: the result of `latest_runs`. Takes a bounded number of queries, since rows that several
     parts need are read once.

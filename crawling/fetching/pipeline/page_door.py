@@ -251,7 +251,7 @@ class PageDoor:
         return DoorAnswer(fetched.status, "", headers_of(fetched), body)
 
     def _note_busy(self, address: Address, fetched: Fetched, *, is_own: bool) -> None:
-        """Ask a host that has too much to do no more. The visit lets the page's own host rest."""
+        """Send no further request to an overloaded host. The visit lets the own host rest."""
         host, asked = address.host_key, fetched.retry_after
         self.notes.busy[host] = fetched.status, asked
         if not is_own:

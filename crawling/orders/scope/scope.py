@@ -105,7 +105,7 @@ class Scope:
 
     @cached_property
     def directories(self) -> frozenset[str]:
-        """The directories of a scope of directories."""
+        """The root directories of the scope, and those of its files."""
         if not self.files:
             return self.roots
         return self.roots | {place[: place.rfind("/") + 1] for place in self.files}

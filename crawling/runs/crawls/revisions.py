@@ -91,7 +91,7 @@ RULING = frozenset(
         "domain_max_pages",
     }
 )
-#: if one of these changes, the crawl claims more browsers or fewer
+#: the fields whose edit changes how many browsers the crawl claims
 CLAIMING = frozenset({"render", "render_rules", "render_memory_mib"})
 #: the name of added seeds in a revision (`crawling.runs.crawls.added_seeds`)
 ADDED_SEEDS = "seeds added"

@@ -47,7 +47,7 @@ def export_run(kind: JobKind, options: dict[str, Any], out: OutputWrapper) -> No
     """Write the file or folder. Raises CrawlError and CommandError."""
     run = run_of(options)
     kind = LATEST_MIRROR if options.get("all_runs") else kind
-    with suppress(WrongState):  # the state says what is wrong
+    with suppress(WrongState):  # `state_of` gives the reason
         run_in_this_process(open_export(run, kind))
     state = state_of(run, kind)
     if state.file is None:

@@ -105,8 +105,8 @@ def is_valid_language_tag(tag: str) -> bool:
 
 @cache
 def _registry() -> Mapping[str, frozenset[str]]:
-    """Subtags by their type. A process reads them once, in a tenth of a second. The import takes as
-    long, so it stands here and costs nothing elsewhere.
+    """Subtags by their type. A process reads them once, in a tenth of a second. The import,
+    which takes another tenth, is made by those who call this.
     """
     from langcodes.registry_parser import parse_registry
 

@@ -73,7 +73,7 @@ def store_plan(
 
 
 def request_new_plan(crawl: CrawlJob) -> None:
-    """Let the revisits of a crawl be planned again by its edited order, in the transaction of the
+    """Request a new plan of revisits that follows a crawl's edited order, in the transaction of the
     edit. The order may have no budget any more.
     """
     plan = RevisitPlan.objects.filter(crawl=crawl)

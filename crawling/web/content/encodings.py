@@ -53,7 +53,7 @@ NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 Table = dict[str, bytes]
 
 
-@lru_cache(maxsize=512)  # there are 228 labels, and pages name further ones
+@lru_cache(maxsize=512)  # 228 labels, and unknown ones that pages state
 def encoding_name(label: str) -> str:
     """Get an encoding by its label (section 4.2); "" if no encoding has that label."""
     try:

@@ -57,7 +57,7 @@ META = {
     "keywords": ("keywords", "news_keywords"),
     "generator": ("generator",),
 }
-#: the properties of items that state the same facts
+#: the properties of microdata and JSON-LD items that state these facts
 IN_ITEMS = {"author": "author", "published": "datePublished", "modified": "dateModified"}
 IN_MICROFORMATS = {"author": "author", "published": "published", "modified": "updated"}
 FEEDS = ("application/rss+xml", "application/atom+xml", "application/feed+json")

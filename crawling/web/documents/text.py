@@ -13,8 +13,8 @@ TYPES = ("text/plain", "text/csv", "text/markdown")
 #: the most bytes of a text that are read
 MOST_BYTES = 4 * 1024 * 1024
 #: a scheme, and everything up to a blank or a mark that no address contains; such marks are also
-#: the quotation marks, brackets and full-width punctuation of Chinese and Japanese. In scripts
-#: without blanks a letter may precede the scheme
+#: the quotation marks, brackets and full-width punctuation of Chinese and Japanese. In
+#: writing systems without spaces a letter may precede the scheme
 BARE = re.compile(
     r"""(?<![A-Za-z0-9])https?://[^\s<>"'`{}|\\^\x00-\x1f"""
     r"""\u00ab\u00bb\u2018-\u201f\u2026\u2039\u203a\u3000-\u3003\u3008-\u3011\u3014-\u301f"""

@@ -46,7 +46,7 @@ class DoorRefusal(StrEnum):
     BY_ROBOTS = "by_robots"
     BY_LIMIT = "by_limit"
     NO_ANSWER = "no_answer"
-    #: a page makes no request of this kind: a second window, an upload of unknown size
+    #: the browser never passes on requests of this kind: a second window, an upload of unknown size
     BY_BROWSER = "by_browser"
 
 

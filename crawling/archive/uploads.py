@@ -33,8 +33,8 @@ SHARE_OF_AGE = 0.01
 LOOK_SECONDS = 1.0
 #: the longest time between two tries while the bucket cannot be reached
 MOST_WAIT_SECONDS = 60.0
-#: A shift that ends waits this long at most until its last parts are uploaded. What is left then,
-#: the next shift uploads.
+#: A shift that ends waits this long at most until its last parts are uploaded. The next shift
+#: uploads the rest.
 FINISH_SECONDS = 3.0
 
 

@@ -120,10 +120,10 @@ def test_the_pace_is_that_of_the_last_half_minute():
     pace = LookupRate(0)
     assert pace.seconds(0) == 0.1
     pace.note_begin(600, 0)
-    pace.end(4.0, 0)
+    pace.note_end(4.0, 0)
     assert pace.per_second(30) == 20
     pace.note_begin(60, 31)
-    pace.end(0.2, 31)
+    pace.note_end(0.2, 31)
 
     assert (pace.per_second(31), pace.seconds(31)) == (2, 0.2)
 

@@ -298,9 +298,8 @@ class LinkPlacement:
         return [place.tag if place else "" for place in around]
 
     def _anchors_in_places(self, document: turbohtml.Document) -> dict[turbohtml.Element, str]:
-        """The place of each `a` element, such as `nav`. The links of a place are adjacent
-        in the document: finding the first of them, and the first link after the place, takes a
-        fifth of the time of a walk.
+        """The place of each `a` element, such as `nav`. The links of a place are adjacent: finding
+        the first of them, and the first link after the place, takes a fifth of a walk's time.
         """
         anchors, spans = document.find_all("a"), list[tuple[int, int, int, str]]()
         for name in PLACES:

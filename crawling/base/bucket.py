@@ -219,6 +219,7 @@ class BucketStorage:
                 except (BotoCoreError, ClientError) as error:
                     if number == TRIES or not _may_pass(error):
                         raise
+                    # no event tells that a server has recovered; all waits together are 4 s
                     time.sleep(WAIT_SECONDS * 3 ** (number - 1))
         raise AssertionError("each try returns or raises")
 

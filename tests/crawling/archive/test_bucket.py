@@ -21,6 +21,7 @@ from crawling.archive.uploads import Uploads
 from crawling.archive.viewer import whole_document_of
 from crawling.base.errors import ArchiveTrouble
 from crawling.base.storage import local_storage, storage
+from crawling.frontier import counts_of
 from crawling.models import ArchiveFile, LogLine, Page, Run, RunState
 from crawling.runs.crawls.creation import create_crawl
 from crawling.runs.housekeeping.deletion import delete_crawl
@@ -51,10 +52,10 @@ def written(run, *pieces) -> ArchiveFile:
     return file.row
 
 
-def noisy(make_site):
+def noisy(make_site, **missing):
     kind = {"Content-Type": "image/png"}
     pages = {path: (200, kind, body) for path, body in NOISE.items()}
-    return make_site({"/": links(*NOISE), **pages})
+    return make_site({"/": links(*missing, *NOISE), **pages, **missing})
 
 
 def test_a_crawl_is_read_from_the_bucket_on_another_machine(
@@ -268,7 +269,7 @@ def test_pages_that_were_lost_with_their_machine_are_fetched_again(
     monkeypatch.setattr(uploads, "PART_BYTES", part_bytes)
     monkeypatch.setattr(uploads, "LOOK_SECONDS", 0.05)
     settings.CRAWL_SLICE_SECONDS = 0.0
-    site = noisy(make_site)
+    site = noisy(make_site, **{"/missing": (404, {}, "gone")})
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=1, delay_seconds=0.1)))
     killed = []
     with monkeypatch.context() as patch:
@@ -278,7 +279,9 @@ def test_pages_that_were_lost_with_their_machine_are_fetched_again(
 
     work_off(run)
 
-    assert Page.objects.filter(run=run).count() == 13
+    assert Page.objects.filter(run=run).count() == 14
+    counts = counts_of([run.pk])[run.pk]
+    assert (counts.fetched, counts.succeeded, counts.failed) == (14, 13, 1)
     pages = Page.objects.filter(run=run).select_related("archive_file", "url", "run")
     for page in pages:
         assert fingerprint_in_archive(page) == page.fingerprint

@@ -86,7 +86,7 @@ def collected_parts() -> QuerySet[LinksPart]:
 
 def parts_here() -> QuerySet[LinksPart]:
     """The parts whose files this machine may have: with a bucket all parts."""
-    found = LinksPart.objects.order_by("pk")
+    found = LinksPart.objects.select_related("run").order_by("pk")
     return found if has_bucket() else found.filter(machine=this_machine())
 
 

@@ -13,14 +13,9 @@ from crawling.datasets.parts import parts_here
 from crawling.models import LinksPart, Run
 
 
-def parts_on_this_machine() -> QuerySet[LinksPart]:
-    """The parts whose files this machine may have."""
-    return parts_here().select_related("run")
-
-
 def parts_to_read() -> QuerySet[LinksPart]:
     """The parts of this machine whose pages have not been read again yet."""
-    return parts_on_this_machine().filter(written_at__isnull=False, read_at=None)
+    return parts_here().filter(written_at__isnull=False, read_at=None)
 
 
 def unread_parts(run: Run) -> QuerySet[LinksPart]:
@@ -44,7 +39,7 @@ def read_parts_later(parts: Iterable[int]) -> None:
 
 def unindexed_parts() -> QuerySet[LinksPart]:
     """Parts of this machine that were read again and are not in the search index."""
-    return parts_on_this_machine().filter(read_at__isnull=False, indexed_at=None, run__isnull=False)
+    return parts_here().filter(read_at__isnull=False, indexed_at=None, run__isnull=False)
 
 
 def note_part_indexed(part: LinksPart) -> bool:
@@ -65,7 +60,7 @@ def abandoned_parts() -> QuerySet[LinksPart]:
     """The parts that are still in the index although their runs are deleted, or their pages are in
     other parts.
     """
-    return parts_on_this_machine().filter(run=None, indexed_at__isnull=False)
+    return parts_here().filter(run=None, indexed_at__isnull=False)
 
 
 def note_parts_unindexed(parts: QuerySet[LinksPart]) -> None:

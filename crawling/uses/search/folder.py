@@ -16,7 +16,8 @@ import tantivy
 
 from crawling.base.errors import CrawlError, IndexBroken
 from crawling.base.storage import LOCK, storage
-from crawling.datasets.progress import note_parts_unindexed, parts_on_this_machine
+from crawling.datasets.parts import parts_here
+from crawling.datasets.progress import note_parts_unindexed
 from crawling.uses.search.file_checks import (
     META,
     FileStamp,
@@ -83,7 +84,7 @@ def open_index(checked: FileChecks | None = None) -> tantivy.Index | None:
 def _open_checked_index(folder: Path, checked: FileChecks) -> tantivy.Index | None:
     """Open the index. Raises the errors that `faults_as_damage` turns into IndexBroken."""
     if not tantivy.Index.exists(str(folder)):
-        if parts_on_this_machine().filter(indexed_at__isnull=False).exists():
+        if parts_here().filter(indexed_at__isnull=False).exists():
             raise FileNotFoundError(f"{folder} has no index, but parts were added to it")
         checked.stamps = {}
         return None
@@ -124,7 +125,7 @@ def _usable_index() -> tantivy.Index:
         rmtree(index_folder().parent / name, ignore_errors=True)
     # before the index exists: otherwise parts would count as added to an index that a killed
     # process has just made
-    note_parts_unindexed(parts_on_this_machine())
+    note_parts_unindexed(parts_here())
     for file in index_folder().iterdir():
         if file.name != LOCK_NAME:
             file.unlink()

@@ -16,12 +16,12 @@ import tantivy
 
 from crawling.base.errors import IndexBroken
 from crawling.datasets.parquet import TEXTS, rows_in
+from crawling.datasets.parts import parts_here
 from crawling.datasets.progress import (
     abandoned_parts,
     note_part_indexed,
     note_part_unread,
     note_parts_unindexed,
-    parts_on_this_machine,
     unindexed_parts,
 )
 from crawling.models import LinksPart, Run
@@ -198,7 +198,7 @@ def rebuild_index() -> int:
     """
     with open_writer() as index:
         index.remove_all()
-        parts = list(parts_on_this_machine().filter(read_at__isnull=False, run__isnull=False))
+        parts = list(parts_here().filter(read_at__isnull=False, run__isnull=False))
         for part in parts:
             index.add_part(part)
         index.commit()

@@ -50,7 +50,8 @@ WITH {LOST}, before AS (
         p.links_part
 )
 SELECT (SELECT count(*) FROM back),
-    (SELECT count(*) FROM back WHERE state_before = '{UrlState.FAILED}'), count(*), coalesce(sum(bytes) FILTER (WHERE unchanged_since IS NULL), 0)::bigint,
+    (SELECT count(*) FROM back WHERE state_before = '{UrlState.FAILED}'), count(*),
+    coalesce(sum(bytes) FILTER (WHERE unchanged_since IS NULL), 0)::bigint,
     count(duplicate_of), count(reused_from),
     least(count(*) FILTER (WHERE {IS_FILE.format("content_type")}),
         (SELECT files FROM crawling_runtotal WHERE run_id = %(run)s)),

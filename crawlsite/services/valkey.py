@@ -44,7 +44,7 @@ def server_command(program: Path, data: Path, state_dir: Path, *, loose: bool) -
         "everysec",
         "--maxmemory-policy",
         "noeviction",
-        # its own chores, twice a second instead of ten times: an idle server takes a tenth of the
+        # its own chores, twice a second instead of ten times: an idle server takes a quarter of the
         # processor time
         "--hz",
         "2",

@@ -36,6 +36,8 @@ ORDER = {
 #: the time until other hosts fetch from half of the sites that a host has lost, and from all: the
 #: URLs that it had in hand are suspects, of which a work session takes ten at a time
 HALF_TAKEN_SECONDS, ALL_TAKEN_SECONDS = 2 * LEASE_SECONDS, 5 * LEASE_SECONDS
+#: the URLs that a lost work session had in hand and that are not fetched yet
+SUSPECTS = "SELECT count(*) FROM crawling_url WHERE losses > 0 AND state IN ('q', 'p')"
 PROGRESS = "SELECT count(*) FROM crawling_page"
 
 
@@ -112,6 +114,7 @@ def cut_a_host_off(cluster: Cluster) -> None:
     await_others(cluster, "a", begin)
     cluster.hosts["a"].set_link("up")
     await_requests(cluster, "a", time.monotonic())
+    await_suspects(cluster)
 
 
 def stall_the_way_to_the_servers(cluster: Cluster) -> None:
@@ -123,6 +126,7 @@ def stall_the_way_to_the_servers(cluster: Cluster) -> None:
     assert latest < begin + LEASE_SECONDS
     cluster.relay("b", "resume")
     await_requests(cluster, "b", time.monotonic())
+    await_suspects(cluster)
 
 
 def await_others(cluster: Cluster, name: str, begin: float) -> None:
@@ -136,6 +140,13 @@ def await_others(cluster: Cluster, name: str, begin: float) -> None:
     print(f"{len(lost)} sites were taken over, half after {half:.1f} s, all after {last:.1f} s")
     assert half < HALF_TAKEN_SECONDS
     assert last < ALL_TAKEN_SECONDS
+
+
+def await_suspects(cluster: Cluster) -> None:
+    """Wait until the URLs that were lost are fetched: those that are lost again are tried alone,
+    once a work session has nothing else to do.
+    """
+    eventually(lambda: cluster.stage.ask(SUSPECTS) == [(0,)], 120)
 
 
 def taken(cluster: Cluster, name: str, begin: float) -> dict[str, float]:

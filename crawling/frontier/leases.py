@@ -106,18 +106,20 @@ WITH picked AS (
     SELECT id, losses, queue_id FROM picked
     WHERE losses < {ALONE_FROM} AND NOT EXISTS (SELECT FROM alone)
         AND NOT EXISTS (SELECT FROM hand WHERE losses >= {ALONE_FROM})
+), suspects AS (
+    SELECT queue_id FROM crawling_url
+    WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' AND losses > 0
 ), kept AS (
     SELECT id FROM alone
     UNION ALL
     SELECT id FROM beside WHERE losses = 0
     UNION ALL (
         SELECT id FROM (
-            SELECT DISTINCT ON (queue_id) id FROM beside WHERE losses > 0 ORDER BY queue_id, id
-        ) AS suspects
-        ORDER BY id LIMIT greatest(0, {SUSPECTS_AT_ONCE} - (
-            SELECT count(*) FROM crawling_url
-            WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' AND losses > 0
-        ))
+            SELECT DISTINCT ON (queue_id) id FROM beside
+            WHERE losses > 0 AND queue_id <> ALL(ARRAY(SELECT queue_id FROM suspects))
+            ORDER BY queue_id, id
+        ) AS one_of_each
+        ORDER BY id LIMIT greatest(0, {SUSPECTS_AT_ONCE} - (SELECT count(*) FROM suspects))
     )
 )
 UPDATE crawling_url u SET state = '{UrlState.IN_PROCESS}', shift_id = %(shift)s,

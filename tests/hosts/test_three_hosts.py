@@ -25,7 +25,7 @@ __all__ = ["make_place", "place"]
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(1800)]
 
-SITES, PAGES, DELAY = 50, 160, 1.0
+SITES, PAGES, DELAY = 50, 300, 1.0
 NAME = "three hosts"
 ORDER = {
     "processes": 3,
@@ -58,7 +58,7 @@ def clients_since(cluster: Cluster, begin: float) -> Counter[str]:
 
 def await_requests(cluster: Cluster, name: str, begin: float) -> None:
     """Wait until a host asks the web for a page after this time."""
-    eventually(lambda: clients_since(cluster, begin)[WORKER_HOSTS[name]], 120)
+    eventually(lambda: clients_since(cluster, begin)[WORKER_HOSTS[name]], 240)
 
 
 def sites_of(requests: list[Request], name: str) -> set[str]:

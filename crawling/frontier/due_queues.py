@@ -7,14 +7,19 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, is_gate_enabled
+from crawling.frontier.waiting_names import (
+    FREE_AT,
+    FREE_AT_FOR_RETURN,
+    HELD_UNTIL,
+    is_gate_enabled,
+)
 from crawling.models import HostQueue, RunProcess, Url, UrlState
 from crawling.models.jobs import WORKING_STATES
 from crawling.web.addresses import Address, canonical_address
 
 UNTIL_DUE = f"""
-SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})) -
-    clock_timestamp())::float8
+SELECT extract(epoch FROM min(greatest(q.due_at, {HELD_UNTIL},
+    CASE WHEN %(any)s THEN {FREE_AT_FOR_RETURN} ELSE {FREE_AT} END)) - clock_timestamp())::float8
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 WHERE q.run_id = %(run)s AND (q.process_number = %(number)s OR %(any)s) AND q.queued > 0
 """  # noqa: S608  # constants

@@ -17,7 +17,13 @@ FREE_AT = (
     "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE greatest(h.due_at, h.lease_until + "
     "make_interval(secs => h.delay_seconds)) END"
 )
-
+#: A host of the queue `q` is free for a process without hosts: a shift of the same run lets it go
+#: once the process has a shift, and until then may have it all the time.
+FREE_AT_FOR_RETURN = f"""
+CASE WHEN EXISTS (SELECT FROM crawling_shift s JOIN crawling_runprocess o ON o.id = s.process_id
+                  WHERE s.id = h.shift_id AND s.ended_at IS NULL AND o.run_id = q.run_id)
+     THEN h.due_at ELSE {FREE_AT} END
+"""
 
 #: the most hosts that are read of each process of a run, beginning with those that are due longest:
 #: with fewer, unsettled names could hide each other

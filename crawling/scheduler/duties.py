@@ -25,7 +25,12 @@ from crawling.base.storage import has_bucket
 from crawling.frontier.change.rejudgement import rank_next_batch
 from crawling.frontier.change.reusable_pages import delete_cold_pages
 from crawling.frontier.run_limits import FILES_A_PAGE
-from crawling.frontier.waiting_names import FREE_AT, HELD_UNTIL, is_gate_enabled
+from crawling.frontier.waiting_names import (
+    FREE_AT,
+    FREE_AT_FOR_RETURN,
+    HELD_UNTIL,
+    is_gate_enabled,
+)
 from crawling.installation.pools import capacity_of, crawl_pools, default_pool
 from crawling.jobs.rq_jobs import live_browsers, live_workers
 from crawling.models import ArchiveFile, CrawlJob, Reranking, Run, RunProcess
@@ -57,7 +62,8 @@ SELECT p.id FROM {IDLE} AND NOT p.is_extra AND r.state IN {WORKING_IN_SQL}
   AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
               WHERE q.run_id = r.id AND q.queued > 0
                 AND (q.process_number = p.number OR NOT p.serving)
-                AND greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})
+                AND greatest(q.due_at, {HELD_UNTIL},
+                             CASE WHEN p.serving THEN {FREE_AT} ELSE {FREE_AT_FOR_RETURN} END)
                     <= clock_timestamp() + make_interval(secs => %(soon)s))
   AND %(after)s < p.id ORDER BY p.id LIMIT %(most)s::bigint
 """  # noqa: S608  # constants

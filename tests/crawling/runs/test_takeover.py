@@ -81,6 +81,20 @@ def test_only_the_hosts_of_the_absent_move_and_they_come_back(frontier):
     assert placed(frontier.run) == before
 
 
+def test_a_process_gets_its_hosts_back_even_if_the_others_have_all_of_them_at_work(frontier):
+    gone = frontier.processes[2]
+    end_shift(gone.shifts.get(), LEASE_ENDED)
+    pass_seconds(LOST_SECONDS + 1)
+    take_over_hosts()
+    Host.objects.update(
+        shift=frontier.processes[0].shifts.get(), lease_until=timezone.now() + timedelta(seconds=60)
+    )
+    gone.refresh_from_db()
+
+    assert seconds_until_due(gone) < 0
+    assert seconds_until_due(frontier.processes[1]) > 50
+
+
 @pytest.mark.parametrize("seconds", [0, ABSENT_SECONDS - 1])
 def test_a_moment_without_a_shift_moves_nothing(frontier, seconds):
     before = placed(frontier.run)

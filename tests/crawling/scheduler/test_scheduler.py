@@ -23,7 +23,7 @@ from crawling.installation.pools import default_pool
 from crawling.jobs import rq_jobs
 from crawling.jobs.rq_jobs import RENDERING, live_workers
 from crawling.machine.browser import BrowserUnits
-from crawling.models import Run, RunProcess, RunTotal, Shift
+from crawling.models import Host, HostQueue, Run, RunProcess, RunTotal, Shift
 from crawling.orders.order import CrawlOrder
 from crawling.runs import grants, start
 from crawling.runs.crawls.creation import create_crawl
@@ -276,6 +276,23 @@ def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_scheduler(
     start_due_crawls()
 
     assert holder(run).holding
+
+
+def test_a_process_without_hosts_is_started_although_another_shift_has_them_all(order, queue):
+    run = start_run(create_crawl(order(SEED, processes=2)))
+    queue_row = HostQueue.objects.get(run=run)
+    owner = run.processes.get(number=queue_row.process_number)
+    other = run.processes.exclude(pk=owner.pk)
+    shift = begin_shift(owner, epoch=1, worker="a worker")
+    until = timezone.now() + timedelta(seconds=60)
+    Host.objects.filter(pk=queue_row.host_id).update(shift=shift, lease_until=until)
+
+    start_due_crawls()
+    assert not Process.objects.get(run_process=other.get()).holding
+
+    other.update(serving=False)
+    start_due_crawls()
+    assert Process.objects.get(run_process=other.get()).holding
 
 
 def call_while_busy(rival, step, run: Run) -> None:

@@ -83,14 +83,35 @@ def test_one_crawl_on_three_hosts_survives_what_befalls_them(place):
         seeds = [f"http://{site}/" for site in cluster.sites]
         cluster.stage.crawl({NAME: {**ORDER, "seeds": seeds}})
         await_pages(cluster, 200)
-        for trouble in TROUBLES:
-            began = time.monotonic()
-            trouble(cluster)
-            print(
-                f"{trouble.__name__}: {time.monotonic() - began:.1f} s, {pages_of(cluster)} pages"
-            )
-        cluster.stage.await_end()
-        judge(cluster)
+        try:
+            for trouble in TROUBLES:
+                began = time.monotonic()
+                trouble(cluster)
+                print(
+                    f"{trouble.__name__}: {time.monotonic() - began:.1f} s, "
+                    f"{pages_of(cluster)} pages"
+                )
+            cluster.stage.await_end()
+            judge(cluster)
+        except AssertionError:
+            print(state_of(cluster))
+            raise
+
+
+def state_of(cluster: Cluster) -> str:
+    """The processes in the pool, the work sessions, and the last lines of each worker."""
+    rows = [
+        *cluster.stage.ask(
+            "SELECT label, holding, is_waiting, epoch, lease_until::text FROM allocation_process"
+        ),
+        *cluster.stage.ask(
+            "SELECT process_id, epoch, started_at::text, ending FROM crawling_shift ORDER BY id"
+        ),
+    ]
+    logs = [
+        line for name in WORKER_HOSTS for line in cluster.log_of("worker", name)[-2000:].split("\n")
+    ]
+    return "\n".join([*map(str, rows), *logs])
 
 
 def add_a_host(cluster: Cluster) -> None:

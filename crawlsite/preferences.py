@@ -187,7 +187,7 @@ def preferences_page(request: AuthenticatedRequest) -> HttpResponse:
         name: getattr(kept, name) for name in (*FEW, "time_zone", "hidden_columns", FIRST_STEPS)
     }
     if request.method == "POST":
-        values = _typed_fields(request)
+        values = _posted_fields(request)
         try:
             change_preference(request.user, values)
         except BadOrder as error:
@@ -219,7 +219,7 @@ def preferences_page(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "account/preferences.html", here, status=422 if is_refused else 200)
 
 
-def _typed_fields(request: HttpRequest) -> dict[str, Any]:
+def _posted_fields(request: HttpRequest) -> dict[str, Any]:
     """The fields in the form. A column that is not ticked is hidden."""
     given: dict[str, Any] = {name: request.POST.get(name, "") for name in (*FEW, "time_zone")}
     given["time_zone"] = given["time_zone"].strip()

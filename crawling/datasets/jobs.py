@@ -78,7 +78,9 @@ def _write_links(job: RunningJob) -> JobResult:
 
     parts, has_ended, is_left = count(1), False, True
     while is_left:
-        catch_up(job.run.pk, note=lambda pages: job.bookmark(next(parts), **job.counts(pages)))
+        catch_up(
+            job.run.pk, note=lambda pages: job.bookmark(next(parts), **job.progress_after(pages))
+        )
         has_ended = Run.all_objects.filter(pk=job.run.pk, state__in=ENDED_STATES).exists()
         # if the run has ended meanwhile, its last part is requested while this job is open
         is_left = has_ended and collected_parts().filter(run=job.run).exists()

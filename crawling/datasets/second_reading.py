@@ -273,10 +273,10 @@ def read_parts(job: RunningJob) -> JobResult:
         pages = read_part(job.run, part, goes_on=job.goes_on)
         is_all_read &= pages is not None
         if not job.goes_on():
-            job.note(**job.counts(pages or 0))
+            job.note(**job.progress_after(pages or 0))
             texts_read()
             return None
-        job.bookmark(part.pk, **job.counts(pages or 0))
+        job.bookmark(part.pk, **job.progress_after(pages or 0))
     if not is_all_read:
         raise JobWaits("a command reads the rest")
     notify_pages_read(job.run)

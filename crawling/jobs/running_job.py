@@ -57,7 +57,7 @@ class RunningJob:
             raise JobGone
         self.is_finished = True
 
-    def counts(self, done: int) -> dict[str, float]:
+    def progress_after(self, done: int) -> dict[str, float]:
         """The progress after `done` more items, and the seconds of work. Together they give the
         rate of such jobs, without the time in which a job gave way to others.
         """

@@ -11,7 +11,7 @@ from crawling.models import ArchiveFile, Level
 from crawling.models.jobs import ENDED_STATES
 
 
-def fetch_again(row: ArchiveFile) -> int:
+def requeue_pages_of_lost_bytes(row: ArchiveFile) -> int:
     """Give up the bytes of a file that are not in the bucket, and queue their pages again. In a run
     that has ended, the pages stay without records. Return the number of pages.
     """

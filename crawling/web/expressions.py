@@ -99,7 +99,7 @@ def required_text(expression: str) -> str:
 
     Only text outside groups and classes is used. Takes linear time.
     """
-    if "|" in expression and _has_choice(expression):
+    if "|" in expression and _has_alternatives(expression):
         return ""
     texts, text, at = [""], "", 0
     while at < len(expression):
@@ -174,7 +174,7 @@ def _end_of_group(expression: str, at: int) -> tuple[str | None, int]:
     return "", at
 
 
-def _has_choice(expression: str) -> bool:
+def _has_alternatives(expression: str) -> bool:
     """Whether the expression has alternatives outside all groups."""
     at = 0
     while at < len(expression):

@@ -110,7 +110,7 @@ class PreResolver:
         for name, due in self._agenda.dues.items():
             entry = self._memory.space.find(name)
             if needs_look_up(entry, due=due, now=now):
-                self._queue_name(name, due, is_new=entry is None)
+                self._enqueue_look_up(name, due, is_new=entry is None)
             if entry is not None and entry.may_be_served(now):
                 found |= self._agenda.by_spelling(
                     resolution_of(entry, AnswerSource.MEMORY, now=now, waited=0)
@@ -144,7 +144,7 @@ class PreResolver:
             self._deliver(found)
             self._agenda.note(found)
 
-    def _queue_name(self, name: str, due: float, *, is_new: bool) -> None:
+    def _enqueue_look_up(self, name: str, due: float, *, is_new: bool) -> None:
         """Queue a name.
 
         A caller that needs the name sooner looks it up itself, and does not wait for the lane.

@@ -119,18 +119,18 @@ def of_run(
 
 def wanted_page(crawl: int, page: int) -> Page:
     """A page of a crawl, by their ids. Raises Http404, and Withdrawn (410)."""
-    with _not_found():
+    with _not_found_as_404():
         return get_page(crawl, page)
 
 
 def wanted_page_of_any(page: int) -> Page:
     """A page of any crawl. Raises Http404, and Withdrawn (410)."""
-    with _not_found():
+    with _not_found_as_404():
         return get_page_of_any(page)
 
 
 @contextmanager
-def _not_found() -> Iterator[None]:
+def _not_found_as_404() -> Iterator[None]:
     try:
         yield
     except Withdrawn:

@@ -72,10 +72,10 @@ def state_condition(state: str) -> Q:
         return Q(
             dns_name__in=DnsEntry.objects.exclude(status=DnsEntry.Status.OK).values("name")
         ) | Q(name__in=_without_robots())
-    return Q(name__in=block_entries().values("text"))
+    return Q(name__in=host_blocklist_entries().values("text"))
 
 
-def block_entries() -> QuerySet[BlocklistEntry]:
+def host_blocklist_entries() -> QuerySet[BlocklistEntry]:
     return BlocklistEntry.objects.filter(kind=BlocklistKind.HOST, removed_at=None)
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from crawling.base.timed import time_limit
 from crawling.dashboard.base.crawl_views import prefetched_shifts
-from crawling.dashboard.hosts.filter import HostFilter, block_entries
+from crawling.dashboard.hosts.filter import HostFilter, host_blocklist_entries
 from crawling.models import BlocklistEntry, CrawlJob, Host, HostQueue, Page, RobotsFile
 from crawling.web.statuses import status_sentence
 from dnscache.models import DnsEntry
@@ -84,7 +84,8 @@ def summarize_hosts(hosts: Sequence[Host]) -> list[HostSummary]:
         file.origin.partition("://")[2]: file for file in files.defer("body").order_by("fetched_at")
     }
     blocked = {
-        block.text: block for block in block_entries().filter(text__in=names).select_related("by")
+        block.text: block
+        for block in host_blocklist_entries().filter(text__in=names).select_related("by")
     }
     queues = HostQueue.objects.filter(host__in=hosts, run__is_latest=True).values("host")
     work: dict[int, dict[str, Any]] = {

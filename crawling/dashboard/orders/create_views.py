@@ -97,7 +97,7 @@ def new(request: AuthenticatedRequest) -> HttpResponse:
     if made is None:
         form = CrawlForm(request.POST, request.FILES, capacity=_capacity_for(request.POST))
         form.is_valid()
-        seeds = form.seeds_in_order()
+        seeds = form.canonical_seeds()
         if is_to_start:
             await_names(seeds, by=request.user)
         closed = closed_addresses(seeds)
@@ -132,7 +132,9 @@ def choose_purpose(request: AuthenticatedRequest) -> HttpResponse:
     new_purpose = read_purpose(request.POST.get("for", ""))
     answers = answers_for_purpose(form.answers, old, new_purpose)
     typed = ScheduleForm(request.POST)
-    suggested = schedule_answers_for_purpose(typed, schedule_typed(request), old, new_purpose)
+    suggested = schedule_answers_for_purpose(
+        typed, posted_schedule_answers(request), old, new_purpose
+    )
     schedule = ScheduleForm(initial={**suggested})
     return form_page(request, CrawlForm(initial=answers, capacity=form.capacity), schedule=schedule)
 
@@ -167,7 +169,9 @@ def test_fetch(request: AuthenticatedRequest) -> HttpResponse:
     inquiry = None
     if not mistakes:
         inquiry, mistakes = request_test_fetch(
-            form.as_order(), answers=form.answers | schedule_typed(request), by=request.user
+            form.as_order(),
+            answers=form.answers | posted_schedule_answers(request),
+            by=request.user,
         )
     is_part = wants_fragment(request)
     if inquiry and not is_part:
@@ -219,7 +223,7 @@ def check(request: AuthenticatedRequest) -> JsonResponse:
     """
     form, schedule = form_of(request), ScheduleForm(request.POST)
     figures = _judge(form, request.user)
-    seeds = form.seeds_in_order()
+    seeds = form.canonical_seeds()
     asked = request_name_lookups(seeds, by=request.user)
     closed = {"closed": closed_addresses(seeds)}
     part = render_to_string("crawling/_closed_addresses.html", closed, request)
@@ -295,7 +299,7 @@ def _capacity_for(answers: Mapping[str, Any]) -> dict[str, int]:
         return capacity_of(default_pool())
 
 
-def schedule_typed(request: HttpRequest) -> dict[str, Any]:
+def posted_schedule_answers(request: HttpRequest) -> dict[str, Any]:
     """The answers about a schedule as the form has sent them, unparsed."""
     many = {"weekdays": request.POST.getlist("weekdays")} if "repeat" in request.POST else {}
     one = {name: request.POST[name] for name in ScheduleForm.base_fields if name in request.POST}
@@ -308,7 +312,7 @@ def form_page(
     """The page with the form. opens: the key of the section that is open."""
     who = identity()
     key = request.POST.get("key") or uuid4().hex
-    schedule = facts.setdefault("schedule", ScheduleForm(initial=schedule_typed(request)))
+    schedule = facts.setdefault("schedule", ScheduleForm(initial=posted_schedule_answers(request)))
     purpose = read_purpose(str(form["purpose"].value() or ""))
     first = card_of(purpose).opens
     sections = sections_of(form, unfolded={*request.POST.getlist("unfolded"), first, opens})

@@ -208,7 +208,7 @@ class _Gate:
         is_map: bool = False,
     ) -> Ruling | None:
         """The ruling that lets a link in; None if the link stays out."""
-        if not is_seed and not is_map and self._judge.refusals.again(link.url):
+        if not is_seed and not is_map and self._judge.refusals.count_repeat(link.url):
             return None
         ruling = self._judge.filters.judge(
             link, depth=depth, hops=hops, is_seed=is_seed, is_map=is_map

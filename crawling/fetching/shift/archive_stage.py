@@ -24,7 +24,7 @@ from crawling.frontier.admit.crawl_rules import robots_in_words
 from crawling.models import CrawlJob, RunProcess, Shift, UrlState
 from crawling.orders.claims import ARCHIVE_WRITERS, memory_share_mib
 from crawling.orders.sections.reuse import Deduplicate
-from crawling.runs.lost_bytes import fetch_again
+from crawling.runs.lost_bytes import requeue_pages_of_lost_bytes
 from crawling.web.politeness import retry_seconds_after
 from crawling.web.statuses import FetchStatus
 
@@ -225,7 +225,7 @@ def _open_volume(opened: Callable[[], WarcVolume]) -> WarcVolume:
         try:
             return opened()
         except BytesLost as lost:
-            fetch_again(lost.row)
+            requeue_pages_of_lost_bytes(lost.row)
 
 
 def deduplication_scope(crawl: CrawlJob) -> Deduplicate:

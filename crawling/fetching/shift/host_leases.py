@@ -122,7 +122,7 @@ class HostLeases:
 
     def _fill_up(self, visits: Sequence[Visit]) -> None:
         self._supply.give(
-            {visit: max(0, self._turns.share(visit) - len(visit.urls)) for visit in visits}
+            {visit: max(0, self._turns.most_urls(visit) - len(visit.urls)) for visit in visits}
         )
 
     def _give_back_urls(self, visits: Sequence[Visit]) -> None:

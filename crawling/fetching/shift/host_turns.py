@@ -76,7 +76,7 @@ class HostTurns:
         )
         return moved | wanted | set(old[:waiting])
 
-    def share(self, visit: Visit) -> int:
+    def most_urls(self, visit: Visit) -> int:
         """The number of URLs that a host may have in hand: as many as its delay allows within a
         turn, and two batches at most, so that one is fetched while the outcomes of the other are
         written. The number is small if the shift is full, and 1 if the order of visits is to be
@@ -89,7 +89,7 @@ class HostTurns:
 
     def runs_low(self, visit: Visit) -> bool:
         """Whether a host that has URLs in hand will soon have none."""
-        return 0 < len(visit.urls) < self.share(visit) * 3 // 4
+        return 0 < len(visit.urls) < self.most_urls(visit) * 3 // 4
 
     def avoided(self) -> Collection[int]:
         """Ids of hosts that are not to be leased again yet."""

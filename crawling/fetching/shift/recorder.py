@@ -18,7 +18,7 @@ from crawling.fetching.pipeline.context import FetchContext
 from crawling.fetching.shift.archive_stage import ArchiveStage
 from crawling.fetching.shift.fetch_threads import FetchThreadPool
 from crawling.fetching.shift.grants import ResourceUse
-from crawling.fetching.shift.port import QueuedShiftPort
+from crawling.fetching.shift.port import ThreadedShiftPort
 from crawling.frontier import (
     RecordingState,
     UrlOutcome,
@@ -63,7 +63,7 @@ class OutcomeRecorder:
         shift: Shift,
         context: FetchContext,
         archive: ArchiveStage,
-        port: QueuedShiftPort,
+        port: ThreadedShiftPort,
         threads: FetchThreadPool,
         use: ResourceUse,
     ) -> None:
@@ -130,7 +130,7 @@ class OutcomeRecorder:
         # outcomes of fetch threads that end late; these threads take no further URLs
         while self._outcomes:
             self._write(is_ending=True)
-        for some in _slices(self._context.links.refusals.take()):
+        for some in _slices(self._context.links.refusals.take_repeats()):
             with locked_run(self._shift.process.run_id) as run:
                 count_repeated_links(run.pk, some)
         self._count_links()

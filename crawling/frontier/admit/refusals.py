@@ -63,7 +63,7 @@ class Refusals:
     """The latest CAPACITY links that a shift has refused, shared by its fetch threads.
 
     Each URL is written to the database once. The number of further pages that link to it follows
-    with `take`.
+    with `take_repeats`.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Refusals:
         self._final: set[str] = set()
         self._again: Counter[str] = Counter()
 
-    def again(self, url: str) -> bool:
+    def count_repeat(self, url: str) -> bool:
         """Whether the URL itself was refused before; if so, the link is counted and need not be
         judged.
         """
@@ -116,7 +116,7 @@ class Refusals:
             self._known.clear()
             self._final.clear()
 
-    def take(self) -> Mapping[str, int]:
+    def take_repeats(self) -> Mapping[str, int]:
         """The number of times that each URL was met again since the last call."""
         with self._lock:
             met, self._again = self._again, Counter()

@@ -112,7 +112,7 @@ def collections_page(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "collections/collections.html", here)
 
 
-def _typed_fields(request: AuthenticatedRequest) -> CollectionFields:
+def _posted_fields(request: AuthenticatedRequest) -> CollectionFields:
     return CollectionFields(
         *(request.POST.get(name, "") for name in ("name", "description", "team"))
     )
@@ -126,7 +126,7 @@ def _team_choices(user: User) -> Sequence[str]:
 
 @authenticated(needs=CHANGE, methods=("GET", "HEAD", "POST"))
 def new_collection_page(request: AuthenticatedRequest) -> HttpResponse:
-    errors, typed = dict[str, str](), _typed_fields(request)
+    errors, typed = dict[str, str](), _posted_fields(request)
     if request.method == "POST":
         with mistakes_kept(errors):
             made = create_collection(typed, by=request.user)
@@ -141,7 +141,7 @@ def edit_collection_page(request: AuthenticatedRequest, pk: int) -> HttpResponse
     require_change(request.user, collection)
     typed = CollectionFields(collection.name, collection.description, collection.team)
     if request.method == "POST":
-        typed = _typed_fields(request)
+        typed = _posted_fields(request)
         with mistakes_kept(errors):
             edit_collection(collection, typed, by=request.user)
             return redirect("collections:collection", pk)

@@ -43,7 +43,7 @@ def _replace_rows(job: RunningJob, pages: Sequence[Page]) -> None:
     then no row is replaced.
     """
     extracted = _extracted_rows(job.run, pages, job.row.spec["rules"])
-    counts, done = job.progress, job.counts(len(pages))
+    counts, done = job.progress, job.progress_after(len(pages))
     try:
         with transaction.atomic():
             rows = replace_extracted(job.run.pk, extracted)

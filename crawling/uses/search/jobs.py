@@ -63,7 +63,7 @@ def _index_parts(job: RunningJob) -> JobResult:
     from crawling.uses.search.index import index_new_parts
 
     def store_bookmark(part: int, pages: int) -> None:
-        job.bookmark(part, **job.counts(pages))
+        job.bookmark(part, **job.progress_after(pages))
 
     try:
         is_done = index_new_parts(job.goes_on, store_bookmark)

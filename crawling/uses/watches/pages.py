@@ -98,7 +98,7 @@ def watches_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         "kinds": KINDS,
         "page_events": PageEvent.choices,
         "errors": errors,
-        "typed": (typed := _typed_fields(request)),
+        "typed": (typed := _posted_fields(request)),
         "example": _example_page(crawl, typed),
         "percent": request.POST.get("picture_percent", USUAL_PERCENT),
         "regions": request.POST.get("ignored_regions", ""),
@@ -106,7 +106,7 @@ def watches_page(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     return render(request, "watches/watches.html", here)
 
 
-def _typed_fields(request: AuthenticatedRequest) -> WatchFields:
+def _posted_fields(request: AuthenticatedRequest) -> WatchFields:
     """The fields in the form. Fields may also be in the address, since other pages link here with
     values.
     """
@@ -160,7 +160,7 @@ def _create_watch(request: AuthenticatedRequest, crawl: CrawlJob) -> dict[str, s
     """Create the watch. Return the mistakes in the form by field."""
     errors: dict[str, str] = {}
     with mistakes_kept(errors, CrawlError):
-        create_watch(crawl, _typed_fields(request), by=request.user)
+        create_watch(crawl, _posted_fields(request), by=request.user)
         messages.success(request, "Watched from the next run on.")
     return errors
 

@@ -41,7 +41,7 @@ from crawling.web.rendering.types import (
 PAGES_OF_A_BROWSER = 500
 #: the time between two measurements of the memory of all pages
 LOOK_SECONDS = 0.2
-#: the most for the browser's own process and its helpers, beside the pages; it is measured each
+#: the most for the browser's own process and its helpers, beside contexts; it is measured each
 #: so many times, since all processes of the machine are looked through for that
 OWN_BYTES, OWN_LOOKS = 1024 * 1024 * 1024, 15
 #: a page that ends so leaves its context usable
@@ -231,6 +231,7 @@ class Engine:
 
     def _own_bytes(self) -> int:
         pages = {pid for visit in self._visits.values() for pid in visit.tab.processes}
+        pages |= self._tabs.processes()
         return sum(memory_of(pid) for pid in self._processes() - pages)
 
     def _processes(self) -> set[int]:

@@ -18,7 +18,7 @@ from crawling.dashboard.management.command_errors import plain_errors
 from crawling.models import ArchiveFile, CrawlJob, FurtherRecord, Page
 from crawling.runs.housekeeping.archive_moves import move_to_bucket, move_to_directory
 from crawling.runs.housekeeping.retention_view import runs_needed_by_others
-from crawling.runs.lost_bytes import fetch_again
+from crawling.runs.lost_bytes import requeue_pages_of_lost_bytes
 
 
 class Command(BaseCommand):
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         rows = ArchiveFile.objects.filter(
             machine=machine, sealed_at=None, run__isnull=False, committed_length__gt=0
         )
-        pages = sum(fetch_again(row) for row in rows)
+        pages = sum(requeue_pages_of_lost_bytes(row) for row in rows)
         self.stdout.write(f"{pages:,} pages had records on {machine} alone. The log has each file.")
 
     def _print_files(self, crawl: CrawlJob) -> None:

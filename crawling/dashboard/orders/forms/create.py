@@ -132,7 +132,7 @@ class CrawlForm(OrderForm):
             *self.cleaned_data.get("seeds_file", []),
         ]
 
-    def seeds_in_order(self) -> list[str]:
+    def canonical_seeds(self) -> list[str]:
         """The seeds that are addresses, in canonical form."""
         return [address.url for address in read_seeds(self.all_seeds())[0]]
 

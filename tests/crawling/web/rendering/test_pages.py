@@ -102,6 +102,14 @@ def test_pages_of_one_context_share_storage_and_others_share_nothing(render):
     assert titles == ["1", "2", "1", "1", "1"]
 
 
+def test_many_hosts_keep_their_contexts_between_two_of_their_pages(render):
+    html = "<script>document.title = localStorage.n = 1 + Number(localStorage.n || 0)</script>"
+
+    titles = [render(html, context=name).document.title for name in "cdefghc"]
+
+    assert titles == ["1"] * 6 + ["2"]
+
+
 def test_cross_origin_answers_need_permission_as_in_any_browser(render):
     page = render(
         """<body><script>

@@ -67,7 +67,7 @@ def test_copies_of_a_resource_are_as_many_queues_of_a_part(think, demand, copies
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_one_worker_has_the_rate_that_was_measured(scene):
+def test_one_worker_has_the_rate_of_its_cycle(scene):
     assert scene.think > 0
     assert solve(scene.think, scene.resources, 1).rate == pytest.approx(1 / scene.cycle)
     assert solve(scene.think, with_cores(scene, 16).resources, 1).rate == pytest.approx(

@@ -59,9 +59,10 @@ UNREAD = $(addprefix --ignore=tests/,api browser crawlsite kill_anywhere mutants
 quick: setup ## the tests of rules, services and pages, without processes, browser or crawls: a minute and a half; ARGS as for test
 	@$(PYTEST) -n 2 -m "not slow" $(UNREAD) $(ARGS)
 
-bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, and simulate the queue, on this machine; some minutes
+bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, and simulate the queue and many workers, on this machine; some minutes
 	@$(BIN)/python -m benchmarks.allocation.core
 	@$(BIN)/python -m benchmarks.allocation.simulation
+	@$(BIN)/python -m benchmarks.simulation
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench exec sh -c '$(BIN)/python manage.py migrate -v 0 && $(BIN)/python -m benchmarks.allocation.price \
 	  && $(BIN)/python -m benchmarks.allocation.history && $(BIN)/python -m benchmarks.dnscache.costs \
 	  && $(BIN)/python -m benchmarks.dnscache.crawl && $(BIN)/python -m benchmarks.frontier.costs && $(BIN)/python -m benchmarks.frontier.growth \

@@ -1,0 +1,1 @@
+"""What more workers would reach, from costs that were measured with few."""

@@ -30,7 +30,7 @@ from crawling.fetching.shift.fetch_threads import FetchThreadPool
 from crawling.fetching.shift.grants import MemoryStage, ResourceUse, ShiftGrants
 from crawling.fetching.shift.host_leases import HostLeases
 from crawling.fetching.shift.lease import LeaseThread
-from crawling.fetching.shift.port import ThreadedShiftPort
+from crawling.fetching.shift.port import FetchThreadPort
 from crawling.fetching.shift.reading import ShiftReading
 from crawling.fetching.shift.recorder import OutcomeRecorder
 from crawling.fetching.shift.workbench import Workbench
@@ -69,7 +69,7 @@ class ShiftParts:
     #: the context, which all threads use; only the shift's own thread uses the other parts
     context: FetchContext
     bench: Workbench
-    port: ThreadedShiftPort
+    port: FetchThreadPort
     grants: ShiftGrants
     memory: MemoryStage
     #: None if the order renders no page, or claims no browser
@@ -86,7 +86,7 @@ def assemble_parts(shift: Shift, lease: LeaseThread, grants: ShiftGrants, stop: 
     run = shift.process.run
     memory, browsers, reading = MemoryStage(grants), _browser_stage(shift, grants), ShiftReading()
     archive = ArchiveStage(shift, grants, user_agent=identity().user_agent)
-    port = ThreadedShiftPort(run.pk, lease, archive)
+    port = FetchThreadPort(run.pk, lease, archive)
     _require_packages(run, stop)
     context = make_context(shift, grants, memory.budget, _fetching(run, stop), port, reading)
     if run.crawl.order.rendering.may_render:

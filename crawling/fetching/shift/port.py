@@ -59,7 +59,7 @@ class QueryThread:
             self.at_work = 0
 
 
-class ThreadedShiftPort:
+class FetchThreadPort:
     """The port of a real shift. Fetch threads ask and hand over results; the shift's own thread
     takes and stores the results.
     """

@@ -18,7 +18,7 @@ from crawling.fetching.pipeline.context import FetchContext
 from crawling.fetching.shift.archive_stage import ArchiveStage
 from crawling.fetching.shift.fetch_threads import FetchThreadPool
 from crawling.fetching.shift.grants import ResourceUse
-from crawling.fetching.shift.port import ThreadedShiftPort
+from crawling.fetching.shift.port import FetchThreadPort
 from crawling.frontier import (
     RecordingState,
     UrlOutcome,
@@ -63,7 +63,7 @@ class OutcomeRecorder:
         shift: Shift,
         context: FetchContext,
         archive: ArchiveStage,
-        port: ThreadedShiftPort,
+        port: FetchThreadPort,
         threads: FetchThreadPool,
         use: ResourceUse,
     ) -> None:

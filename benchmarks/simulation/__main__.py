@@ -30,6 +30,7 @@ REMEDIES: tuple[tuple[str, Callable[[Scene], Scene]], ...] = (
 def main() -> None:
     chosen = options(__doc__, workers=[1, 2, 4, 16, 64, 200, 1000], cores=16, pages=15e9)
     scenes = [with_cores(scene, chosen.cores) for scene in SCENES]
+    _print_costs(scenes)
     _print_rates(scenes, chosen.workers, chosen.pages)
     _print_remedies(scenes, max(chosen.workers), chosen.pages)
     print()
@@ -38,6 +39,18 @@ def main() -> None:
         table.row(each.most, replace(each, copies=4).most, each.name)
     print(f"\nSessions: at one a worker, {costs.SESSIONS} workers are the most.")
     print(f"PostgreSQL for {chosen.pages:,.0f} pages: {chosen.pages * costs.STORED / 1e12:.0f} TB.")
+
+
+def _print_costs(scenes: list[Scene]) -> None:
+    for scene in scenes:
+        print(f"\n{scene.name}: {scene.cycle:.2f} ms a page with one worker")
+        table = Table("ms a page", "what takes it, and the source")
+        for each in scene.resources:
+            table.row(each.demand, f"{each.name}; {each.source}")
+    print("\nasked once a shift")
+    table = Table("ms", "what takes it, and the source")
+    for asked in costs.CLOCKED:
+        table.row(asked.cost, f"{asked.name}; {asked.source}")
 
 
 def _print_rates(scenes: list[Scene], workers: list[int], pages: float) -> None:

@@ -94,7 +94,9 @@ def _grown(scene: Scene) -> Scene:
     worker's own time stays as it is.
     """
     resources = tuple(
-        replace(each, demand=GROWTH * each.demand) if each.name == POSTGRESQL else each
+        replace(each, demand=GROWTH * each.demand, source=f"{each.source} and decision 143")
+        if each.name == POSTGRESQL
+        else each
         for each in scene.resources
     )
     more = sum(each.demand for each in resources) - sum(each.demand for each in scene.resources)

@@ -99,13 +99,19 @@ def test_one_crawl_on_three_hosts_survives_what_befalls_them(place):
 
 
 def state_of(cluster: Cluster) -> str:
-    """The processes in the pool, the work sessions, and the last lines of each worker."""
+    """The processes in the pool, the work sessions, the URLs that were lost, and the last lines of
+    each worker.
+    """
     rows = [
         *cluster.stage.ask(
             "SELECT label, holding, is_waiting, epoch, lease_until::text FROM allocation_process"
         ),
         *cluster.stage.ask(
             "SELECT process_id, epoch, started_at::text, ending FROM crawling_shift ORDER BY id"
+        ),
+        *cluster.stage.ask(
+            "SELECT losses, state, shift_id, due_at > now(), count(*) FROM crawling_url "
+            "WHERE losses > 0 GROUP BY 1, 2, 3, 4"
         ),
     ]
     logs = [

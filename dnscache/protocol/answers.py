@@ -115,7 +115,7 @@ def answer_of_reply(
     """
     if not reply.status.is_failure:
         return DnsAnswer(name, reply, resolved_at=now, expires_at=now + reply.ttl)
-    fails = 1 + (previous.fails if previous and _is_of_failure_series(previous, now) else 0)
+    fails = 1 + (previous.fails if previous and _is_in_failure_series(previous, now) else 0)
     rest = backoff_seconds(fails)
     if previous and (
         previous.is_usable_stale(now)
@@ -135,7 +135,7 @@ def backoff_seconds(fails: int) -> int:
     )
 
 
-def _is_of_failure_series(previous: DnsAnswer, now: float) -> bool:
+def _is_in_failure_series(previous: DnsAnswer, now: float) -> bool:
     """Whether a failure continues the series of the previous ones. Old failures do not count: a
     name without requests for a while has all its tries again.
     """

@@ -164,7 +164,7 @@ class Client:
         return self.policy.fetching
 
     @property
-    def may_get_own_answers(self) -> bool:
+    def may_get_different_answers(self) -> bool:
         """Whether some hosts may answer this crawl differently from others."""
         asks = self.fetching
         return bool(self.egress.proxy or asks.headers or asks.keeps_cookies or asks.credentials)

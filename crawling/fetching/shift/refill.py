@@ -103,7 +103,7 @@ def set_known_robots(visits: Sequence[Visit], context: FetchContext, run: Run) -
     if not every:
         return
     known, old = valid_robots(every), {}
-    if context.client.may_get_own_answers:
+    if context.client.may_get_different_answers:
         own = robots_of_run(run.pk, run.crawl.revision, every)
         known, old = known | own.fresh, own.old
     if lacking := every - known.keys():

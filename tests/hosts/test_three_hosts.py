@@ -100,7 +100,7 @@ def test_one_crawl_on_three_hosts_survives_what_befalls_them(place):
 
 def state_of(cluster: Cluster) -> str:
     """The processes in the pool, the work sessions, the URLs that were lost, and the last lines of
-    each worker.
+    each worker and scheduler.
     """
     rows = [
         *cluster.stage.ask(
@@ -114,10 +114,8 @@ def state_of(cluster: Cluster) -> str:
             "WHERE losses > 0 GROUP BY 1, 2, 3, 4"
         ),
     ]
-    logs = [
-        line for name in WORKER_HOSTS for line in cluster.log_of("worker", name)[-2000:].split("\n")
-    ]
-    return "\n".join([*map(str, rows), *logs])
+    logs = [cluster.log_of("worker", name) for name in WORKER_HOSTS] + scheduler_logs(cluster)
+    return "\n".join([*map(str, rows), *(log[-2000:] for log in logs)])
 
 
 def add_a_host(cluster: Cluster) -> None:
@@ -217,11 +215,13 @@ def schedulers(cluster: Cluster) -> list[psutil.Process]:
 
 def leads(cluster: Cluster) -> int:
     """How often a scheduler has begun to lead."""
-    logs = (
-        (cluster.stage.place / "logs" / "scheduler.log").read_text(),
-        cluster.log_of("scheduler", "b"),
-    )
-    return sum(log.count("this scheduler leads") for log in logs)
+    return sum(log.count("this scheduler leads") for log in scheduler_logs(cluster))
+
+
+def scheduler_logs(cluster: Cluster) -> list[str]:
+    """The outputs of the scheduler beside the servers, and of the one on host b."""
+    beside = cluster.stage.place / "logs" / "scheduler.log"
+    return [beside.read_text(), cluster.log_of("scheduler", "b")]
 
 
 TROUBLES: list[Callable[[Cluster], None]] = [
